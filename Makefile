@@ -1,0 +1,46 @@
+# MPI=mpich builds with MPICH; PRESET=debug or PRESET=sanitizers choose another build (CMakePresets.json).
+MPI ?= openmpi
+PRESET ?= release$(if $(filter mpich,$(MPI)),-mpich)
+JOBS ?= $(shell nproc)
+
+build := build/$(PRESET)
+setup := scripts/setup.sh build $(if $(findstring mpich,$(PRESET)),mpich,openmpi)
+
+help: ## Shows this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@sed -n 's/^# \(MPI=.*\)/\n\1/p' $(MAKEFILE_LIST)
+
+demo: configure ## Solves a 3D Poisson problem and a real matrix with every method, on two ranks
+	@cmake --build $(build) -j $(JOBS) --target stretto_cli
+	@STRETTO=$(build)/stretto MPIEXEC="$$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' $(build)/CMakeCache.txt)" scripts/demo.sh
+
+test: build ## Builds everything and runs all tests
+	@ctest --preset $(PRESET) -j $(JOBS) $(CTEST_ARGS)
+
+bench: build ## Runs the benchmarks
+	@scripts/bench.sh $(build)
+
+check: configure ## Checks format and lint, as the CI does
+	@scripts/setup.sh check
+	@scripts/check.sh $(build)
+
+format: ## Formats all sources
+	@scripts/setup.sh check
+	@scripts/format.sh -i
+
+build: configure ## Builds everything
+	@cmake --build $(build) -j $(JOBS)
+
+clean: ## Removes all builds
+	@rm -rf build
+
+configure: setup $(build)/build.ninja
+
+setup:
+	@$(setup)
+
+$(build)/build.ninja: CMakePresets.json | setup
+	@cmake --preset $(PRESET)
+
+.PHONY: help demo test bench check format build clean configure setup
+.DEFAULT_GOAL := help

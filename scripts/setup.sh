@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check) take and this machine lacks, from
+# Debian's packages. Does nothing, quickly, where all is there.
+set -euo pipefail
+
+packages=()
+for group in "$@"; do
+    case $group in
+        build) packages+=(g++ cmake ninja-build ccache pkg-config zlib1g-dev libfmt-dev libcli11-dev
+                          nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev) ;;
+        openmpi) packages+=(libopenmpi-dev openmpi-bin) ;;
+        mpich) packages+=(libmpich-dev mpich) ;;
+        check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
+        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check)" >&2; exit 2 ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+    echo "setup.sh: not a Debian system; going on as if these, or their like, were installed: ${packages[*]}" >&2
+    exit 0
+fi
+
+# A package counts as there when Debian installed it, or when the command it brings comes from elsewhere.
+declare -A installed=()
+while read -r package status; do
+    [[ $status == installed ]] && installed[$package]=1
+done < <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+missing=()
+for package in "${packages[@]}"; do
+    case $package in
+        ninja-build) command=ninja ;;
+        lib* | *-dev | openmpi-bin | mpich) command= ;;
+        *) command=$package ;;
+    esac
+    [[ -n ${installed[$package]:-} ]] || { [[ -n $command ]] && command -v "$command" >/dev/null; } || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+install=(apt-get install -y --no-install-recommends "${missing[@]}")
+if ((EUID == 0)); then
+    as_root=()
+elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 && -t 2 ]]; }; then
+    as_root=(sudo)  # asks for the password on a terminal
+else
+    echo "Missing packages, and no way to become root here. Please run as root:" >&2
+    echo "    apt-get update && ${install[*]}" >&2
+    exit 2
+fi
+echo "Installing ${missing[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}"
