@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/comm.hpp"
+#include "stretto/core/ledger.hpp"
+#include "stretto/core/scalars.hpp"
+
+namespace stretto {
+
+/// What the sums of one space share: buffers that stay where they are until a sum is read and are then used
+/// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop
+/// (every sum carries that too, so that all ranks learn of it at the same wait).
+struct SumState {
+    struct Slot {
+        std::vector<double> mine, total;
+        bool busy = false;
+    };
+
+    explicit SumState(int width) : columns(width) { frozen.reserve(static_cast<std::size_t>(width)); }
+
+    Slot& take(std::size_t size) {
+        auto free = std::ranges::find_if(slots, [](const Slot& slot) { return !slot.busy; });
+        Slot& slot = free == slots.end() ? slots.emplace_back() : *free;
+        slot.busy = true;
+        slot.mine.resize(size);
+        slot.total.resize(size);
+        return slot;
+    }
+
+    int columns;
+    Ledger ledger;
+    std::vector<int> frozen;
+    bool interrupted = false;
+    std::deque<Slot> slots;  // a deque never moves its elements
+};
+
+/// K dot products of m columns, being summed over the ranks. The numbers cannot be reached before `wait()`,
+/// which returns them for a structured binding: auto [gamma, delta] = dots.wait(); Move-only; dropping it
+/// waits, because MPI forbids leaving a running collective behind.
+template <class T, int K>
+class [[nodiscard]] InFlight {
+public:
+    InFlight(SumState& state, SumState::Slot& slot, Pending pending)
+        : state_(&state), slot_(&slot), pending_(std::move(pending)), work_at_start_(state.ledger.work()) {}
+    InFlight(InFlight&& other) noexcept
+        : state_(other.state_),
+          slot_(std::exchange(other.slot_, nullptr)),
+          pending_(std::move(other.pending_)),
+          work_at_start_(other.work_at_start_) {}
+    InFlight& operator=(InFlight&& other) noexcept {
+        finish();
+        slot_ = std::exchange(other.slot_, nullptr);
+        pending_ = std::move(other.pending_);
+        work_at_start_ = other.work_at_start_;
+        return *this;
+    }
+    ~InFlight() { finish(); }
+
+    /// The sums, in the order they were asked for. Frozen columns read zero.
+    [[nodiscard]] std::array<Scalars<T>, K> wait() {
+        Ledger& ledger = state_->ledger;
+        if (ledger.work() > work_at_start_) ++ledger.now().hidden_reductions;
+        {
+            const auto watch = ledger.time(Kernel::reductions);
+            pending_.wait();
+        }
+        const double* value = slot_->total.data();
+        auto sums = [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return std::array<Scalars<T>, K>{((void)k, Scalars<T>(state_->columns))...};
+        }(std::make_index_sequence<K>{});
+        for (auto& sum : sums) {
+            for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<T>(*value++);
+            for (const int j : state_->frozen) sum[j] = T{};
+        }
+        state_->interrupted = state_->interrupted || *value > 0;
+        finish();
+        return sums;
+    }
+
+private:
+    void finish() {
+        pending_.wait();
+        if (slot_) std::exchange(slot_, nullptr)->busy = false;
+    }
+
+    SumState* state_;
+    SumState::Slot* slot_;
+    Pending pending_;
+    std::int64_t work_at_start_;
+};
+
+}  // namespace stretto

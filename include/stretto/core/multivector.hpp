@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "stretto/core/types.hpp"
+
+namespace stretto {
+
+/// A view of n local rows by m columns, row-major: the m values of one row are neighbours, so that one read
+/// of a matrix row serves all columns. Copying the view copies the handle; values change through statements.
+/// Two vectors of one solver are identical or disjoint.
+template <class T>
+class MultiVector {
+public:
+    using value_type = T;
+
+    MultiVector() = default;
+    MultiVector(T* data, Index rows, int columns) : data_(data), rows_(rows), columns_(columns) {}
+
+    T* data() const { return data_; }
+    Index rows() const { return rows_; }
+    int columns() const { return columns_; }
+    std::size_t size() const { return static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_); }
+
+    T& operator()(Index row, int column = 0) const {
+        return data_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) +
+                     static_cast<std::size_t>(column)];
+    }
+    std::span<T> values() const { return {data_, size()}; }
+
+private:
+    T* data_ = nullptr;
+    Index rows_ = 0;
+    int columns_ = 1;
+};
+
+}  // namespace stretto

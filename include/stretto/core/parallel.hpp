@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace stretto {
+
+/// Calls work(t, threads) for t = 0 … threads − 1, each on a thread of its own where threads are built in.
+template <class Work>
+void parallel([[maybe_unused]] int threads, Work&& work) {
+#ifdef _OPENMP
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads)
+        work(omp_get_thread_num(), omp_get_num_threads());
+        return;
+    }
+#endif
+    work(0, 1);
+}
+
+/// Half-open range of thread t when `count` items are dealt evenly; every kernel deals rows the same way, so
+/// that a thread finds near it what it touched first.
+struct Share {
+    std::size_t begin, end;
+    Share(std::size_t count, int t, int threads)
+        : begin(count * static_cast<std::size_t>(t) / static_cast<std::size_t>(threads)),
+          end(count * static_cast<std::size_t>(t + 1) / static_cast<std::size_t>(threads)) {}
+};
+
+}  // namespace stretto

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "stretto/core/types.hpp"
+
+namespace stretto {
+
+/// A scalar of a recurrence (α, β, …): one value per column, with element-wise arithmetic.
+///
+/// Division by zero yields zero. A finished column is frozen by clearing its vectors, so that its dot
+/// products vanish; this rule keeps all its coefficients at zero from then on, without a test in any method.
+/// Breakdown is noticed by testing the denominator (Stop::breakdown), never by waiting for a NaN.
+template <class T>
+class Scalars {
+public:
+    using value_type = T;
+
+    explicit Scalars(int columns, T value = T{}) : columns_(columns) { std::fill_n(values_.begin(), columns, value); }
+    Scalars(const Scalars& other) : columns_(other.columns_) {
+        std::copy_n(other.values_.begin(), columns_, values_.begin());
+    }
+    Scalars& operator=(const Scalars& other) {
+        columns_ = other.columns_;
+        std::copy_n(other.values_.begin(), columns_, values_.begin());
+        return *this;
+    }
+
+    int columns() const { return columns_; }
+    T& operator[](int column) { return values_[static_cast<std::size_t>(column)]; }
+    const T& operator[](int column) const { return values_[static_cast<std::size_t>(column)]; }
+    T* data() { return values_.data(); }
+    const T* data() const { return values_.data(); }
+
+    friend Scalars operator+(const Scalars& a, const Scalars& b) { return zip(a, b, std::plus<>{}); }
+    friend Scalars operator-(const Scalars& a, const Scalars& b) { return zip(a, b, std::minus<>{}); }
+    friend Scalars operator*(const Scalars& a, const Scalars& b) { return zip(a, b, std::multiplies<>{}); }
+    friend Scalars operator/(const Scalars& a, const Scalars& b) {
+        return zip(a, b, [](T x, T y) { return y == T{} ? T{} : x / y; });
+    }
+    friend Scalars operator-(const Scalars& a) {
+        return zip(a, a, [](T x, T) { return -x; });
+    }
+    friend Scalars operator*(T a, const Scalars& b) {
+        return zip(b, b, [a](T x, T) { return a * x; });
+    }
+    /// Square root; rounding below zero counts as zero.
+    friend Scalars sqrt(const Scalars& a) {
+        return zip(a, a, [](T x, T) { return x < T{} ? T{} : std::sqrt(x); });
+    }
+
+private:
+    template <class F>
+    static Scalars zip(const Scalars& a, const Scalars& b, F&& f) {
+        Scalars result(a.columns_);
+        for (int j = 0; j < a.columns_; ++j) result[j] = f(a[j], b[j]);
+        return result;
+    }
+
+    int columns_;
+    std::array<T, max_columns> values_;  // only the first columns_ are ever read or copied
+};
+
+}  // namespace stretto

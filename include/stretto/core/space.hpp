@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "stretto/core/execute.hpp"
+#include "stretto/core/inflight.hpp"
+#include "stretto/core/workspace.hpp"
+
+namespace stretto {
+
+/// The space a method works in: vectors of n local rows by m columns over the ranks of a communicator,
+/// statements on them, and their inner products.
+///
+///     auto dots = V.start(p <<= r + beta * p, dot(p, p));   one pass over memory, the sum is in flight
+///     A.apply(z, v);                                        hides it
+///     auto [pp] = dots.wait();
+template <class T>
+class Space {
+public:
+    /// Collective (the rows before this rank's are counted). `vectors`: how many the method and its driver
+    /// take.
+    Space(Comm& comm, Index rows, int columns, int vectors, int threads, Formulation formulation)
+        : comm_(comm),
+          rows_(rows),
+          sums_(columns),
+          executor_(columns, threads, formulation),
+          workspace_(rows, columns, vectors, threads) {
+        const Global mine = rows;
+        Global before = 0;
+        MPI_Exscan(&mine, &before, 1, MPI_INT64_T, MPI_SUM, comm.mpi());
+        first_row_ = comm.rank() == 0 ? 0 : before;
+    }
+
+    Comm& comm() const { return comm_; }
+    Ledger& ledger() { return sums_.ledger; }
+    const Ledger& ledger() const { return sums_.ledger; }
+    Index rows() const { return rows_; }
+    Global first_row() const { return first_row_; }
+    int columns() const { return sums_.columns; }
+
+    MultiVector<T> vector() { return workspace_.take(); }
+    Scalars<T> scalars(T value = T{}) const { return Scalars<T>(columns(), value); }
+    Workspace<T>& workspace() { return workspace_; }
+
+    /// Runs statements without dot products, as one group.
+    template <class... S>
+    void run(const S&... statements) {
+        static_assert((0 + ... + S::dots) == 0, "dot products are started: auto dots = V.start(…)");
+        execute(nullptr, statements...);
+    }
+
+    /// Runs statements as one group and starts summing their dot products over the ranks.
+    template <class... S>
+    [[nodiscard]] auto start(const S&... statements) {
+        constexpr int K = (0 + ... + S::dots);
+        static_assert(K > 0, "no dot product to start: V.run(…)");
+        const auto size = static_cast<std::size_t>(K) * static_cast<std::size_t>(columns());
+        auto& slot = sums_.take(size + 1);
+        execute(slot.mine.data(), statements...);
+        slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
+        ++ledger().now().reductions;
+        const auto watch = ledger().time(Kernel::reductions);
+        return InFlight<T, K>(sums_, slot, comm_.start_sum(slot.mine, slot.total));
+    }
+
+    /// Watches a flag that may be raised at any time (by a signal handler); all ranks see it at the same
+    /// wait.
+    void watch(const std::atomic<bool>* interrupt) { interrupt_ = interrupt; }
+    bool interrupted() const { return sums_.interrupted; }
+
+    /// Freezes a column: clears it in every vector taken. Its dot products are zero from now on, hence its
+    /// coefficients (Scalars), hence its solution stays as it is.
+    void freeze(int column) {
+        sums_.frozen.push_back(column);
+        workspace_.clear_column(column);
+    }
+    /// Clears the frozen columns of a vector that was computed from x or b.
+    void clear_frozen(MultiVector<T> v) const {
+        for (const int column : sums_.frozen) Workspace<T>::clear_column(v, column);
+    }
+    void thaw() { sums_.frozen.clear(); }
+
+private:
+    template <class... S>
+    void execute(double* dots, const S&... statements) {
+        const auto watch = ledger().time(Kernel::vectors);
+        const Traffic moved = traffic(executor_.formulation(), statements...);
+        const double bytes =
+            static_cast<double>(moved.reads + moved.writes) * static_cast<double>(sizeof(T)) * rows_ * columns();
+        ledger().now().vectors += moved;
+        ledger().now().bytes += bytes;
+        comm_.charge(bytes);
+        executor_.run(rows_, dots, statements...);
+    }
+
+    Comm& comm_;
+    Index rows_;
+    Global first_row_ = 0;
+    SumState sums_;
+    CpuExecutor<T> executor_;
+    Workspace<T> workspace_;
+    const std::atomic<bool>* interrupt_ = nullptr;
+};
+
+/// The next K vectors of a space: auto [r, p, s] = vectors<3>(V);
+template <int K, class T>
+std::array<MultiVector<T>, K> vectors(Space<T>& V) {
+    std::array<MultiVector<T>, K> taken;
+    for (auto& v : taken) v = V.vector();
+    return taken;
+}
+
+}  // namespace stretto

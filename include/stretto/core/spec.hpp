@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stretto {
+
+/// What a user typed to choose a method, a preconditioner or a problem: `name:positional,…,key=value,…`.
+struct Spec {
+    std::string text, name;
+    std::vector<std::string> positional;
+    std::vector<std::pair<std::string, std::string>> options;
+};
+
+/// Throws InputError for an empty name or argument and for an option given twice.
+Spec parse_spec(std::string_view text);
+
+/// An option that takes a number, as the tables of methods, preconditioners and problems list it.
+struct OptionInfo {
+    std::string_view name;
+    double default_value, minimum, maximum;  // the bounds are allowed; the maximum may be infinite
+    std::string_view help;
+    bool integral = false;
+};
+
+/// The options of a spec, checked against the table of those that its name takes.
+class Options {
+public:
+    /// Throws InputError, naming the option, its value and what is allowed, for an unknown option, for a
+    /// value that is not a number or out of range, and for more than `max_positional` positional arguments.
+    Options(const Spec& spec, std::span<const OptionInfo> table, std::size_t max_positional = 0);
+
+    /// The value given, else the default. `name` must be in the table (std::logic_error).
+    double number(std::string_view name) const;
+
+private:
+    std::span<const OptionInfo> table_;
+    std::vector<double> values_;  // in the order of the table
+};
+
+}  // namespace stretto

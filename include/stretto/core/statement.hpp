@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Statements: what the methods are written in.
+//
+//     p <<= r + beta * (p - omega * s)     assigns an expression to a vector
+//     dot(q, y)                            asks for a dot product, per column
+//     when(M, q <<= m + beta * q)          is said only if the condition holds
+//     group(x <<= …, r <<= …)              a group with a name, to be said later, alone or inside others
+//
+// They are values that know what they read and write; nothing is computed here. Meaning of a group: for every
+// element, the statements in order; later ones see earlier results.
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "stretto/core/multivector.hpp"
+#include "stretto/core/scalars.hpp"
+
+namespace stretto {
+
+// ---- expressions
+// ------------------------------------------------------------------------------------------- An element is
+// addressed by the start of its block of rows and its lane inside the block (execute.hpp). Vectors use both;
+// coefficients, which repeat with the columns, only the lane.
+
+template <class T>
+struct VectorTerm {
+    using value_type = T;
+    T* data;
+    T at(std::size_t block, std::size_t lane) const { return data[block + lane]; }
+};
+
+template <class T>
+struct CoefficientTerm {
+    using value_type = T;
+    Scalars<T> scalars;
+};
+
+template <class L, class R>
+struct Sum {
+    using value_type = typename L::value_type;
+    L left;
+    R right;
+    value_type at(std::size_t block, std::size_t lane) const { return left.at(block, lane) + right.at(block, lane); }
+};
+
+template <class L, class R>
+struct Difference {
+    using value_type = typename L::value_type;
+    L left;
+    R right;
+    value_type at(std::size_t block, std::size_t lane) const { return left.at(block, lane) - right.at(block, lane); }
+};
+
+template <class C, class E>
+struct Product {
+    using value_type = typename E::value_type;
+    C left;
+    E right;
+    value_type at(std::size_t block, std::size_t lane) const { return left.at(block, lane) * right.at(block, lane); }
+};
+
+template <class E>
+inline constexpr bool is_expression = false;
+template <class T>
+inline constexpr bool is_expression<VectorTerm<T>> = true;
+template <class L, class R>
+inline constexpr bool is_expression<Sum<L, R>> = true;
+template <class L, class R>
+inline constexpr bool is_expression<Difference<L, R>> = true;
+template <class C, class E>
+inline constexpr bool is_expression<Product<C, E>> = true;
+
+template <class T>
+VectorTerm<T> term(MultiVector<T> v) {
+    return {v.data()};
+}
+template <class E>
+    requires is_expression<E>
+E term(E e) {
+    return e;
+}
+
+/// A vector, or an expression made of vectors and coefficients.
+template <class E>
+concept VectorExpression = requires(E e) { term(e); };
+template <VectorExpression E>
+using Term = decltype(term(std::declval<E>()));
+
+template <VectorExpression L, VectorExpression R>
+auto operator+(const L& left, const R& right) {
+    return Sum<Term<L>, Term<R>>{term(left), term(right)};
+}
+template <VectorExpression L, VectorExpression R>
+auto operator-(const L& left, const R& right) {
+    return Difference<Term<L>, Term<R>>{term(left), term(right)};
+}
+template <class T, VectorExpression E>
+auto operator*(const Scalars<T>& coefficient, const E& e) {
+    return Product<CoefficientTerm<T>, Term<E>>{{coefficient}, term(e)};
+}
+
+// ---- statements
+// --------------------------------------------------------------------------------------------
+
+template <class E>
+struct Assign {
+    using value_type = typename E::value_type;
+    static constexpr int dots = 0;
+    value_type* target;
+    E expression;
+};
+
+template <class T>
+struct Dot {
+    using value_type = T;
+    static constexpr int dots = 1;
+    T* left;
+    T* right;
+};
+
+template <class S>
+struct When {
+    using value_type = typename S::value_type;
+    static constexpr int dots = 0;
+    bool active;
+    S statement;
+};
+
+template <class... S>
+struct Group {
+    using value_type = typename std::tuple_element_t<0, std::tuple<S...>>::value_type;
+    static constexpr int dots = (S::dots + ...);
+    std::tuple<S...> statements;
+};
+
+template <class T, VectorExpression E>
+auto operator<<=(MultiVector<T> target, const E& e) {
+    return Assign<Term<E>>{target.data(), term(e)};
+}
+template <class T>
+Dot<T> dot(MultiVector<T> left, MultiVector<T> right) {
+    return {left.data(), right.data()};
+}
+template <class Condition, class S>
+    requires std::is_constructible_v<bool, Condition>
+When<S> when(const Condition& condition, S statement) {
+    static_assert(S::dots == 0, "the number of dot products of a group must not depend on a condition");
+    return {static_cast<bool>(condition), statement};
+}
+template <class... S>
+Group<S...> group(S... statements) {
+    return {{statements...}};
+}
+
+// ---- what statements read and write
+// ------------------------------------------------------------------------
+
+/// Reads and writes of whole vectors (n × m values each).
+struct Traffic {
+    std::int64_t reads = 0;
+    std::int64_t writes = 0;
+
+    Traffic& operator+=(const Traffic& other) {
+        reads += other.reads;
+        writes += other.writes;
+        return *this;
+    }
+    bool operator==(const Traffic&) const = default;
+};
+
+/// The vectors a pass over memory has touched: the first use of a vector costs a read, what the pass wrote or
+/// read before is in cache, and each vector written costs one write.
+class Pass {
+public:
+    void read(const void* vector) {
+        if (!find(vector)) traffic_.reads += insert(vector, false);
+    }
+    void write(const void* vector) {
+        Entry* entry = find(vector);
+        if (entry && entry->written) return;
+        if (entry)
+            entry->written = true;
+        else
+            insert(vector, true);
+        ++traffic_.writes;
+    }
+    Traffic traffic() const { return traffic_; }
+    int vectors() const { return count_; }
+
+private:
+    struct Entry {
+        const void* vector;
+        bool written;
+    };
+    Entry* find(const void* vector) {
+        for (int k = 0; k < count_; ++k)
+            if (entries_[static_cast<std::size_t>(k)].vector == vector) return &entries_[static_cast<std::size_t>(k)];
+        return nullptr;
+    }
+    int insert(const void* vector, bool written) {
+        entries_.at(static_cast<std::size_t>(count_++)) = {vector, written};
+        return 1;
+    }
+
+    std::array<Entry, 64> entries_;
+    int count_ = 0;
+    Traffic traffic_;
+};
+
+template <class T>
+void note(Pass& pass, const VectorTerm<T>& e) {
+    pass.read(e.data);
+}
+template <class L, class R>
+void note(Pass& pass, const Sum<L, R>& e) {
+    note(pass, e.left);
+    note(pass, e.right);
+}
+template <class L, class R>
+void note(Pass& pass, const Difference<L, R>& e) {
+    note(pass, e.left);
+    note(pass, e.right);
+}
+template <class C, class E>
+void note(Pass& pass, const Product<C, E>& e) {
+    note(pass, e.right);
+}
+template <class E>
+void note(Pass& pass, const Assign<E>& s) {
+    note(pass, s.expression);
+    pass.write(s.target);
+}
+template <class T>
+void note(Pass& pass, const Dot<T>& s) {
+    pass.read(s.left);
+    pass.read(s.right);
+}
+
+/// Calls f with every statement said, in order: groups are opened, inactive conditions left out.
+template <class S, class F>
+void for_each_statement(F&& f, const S& statement) {
+    f(statement);
+}
+template <class S, class F>
+void for_each_statement(F&& f, const When<S>& when) {
+    if (when.active) for_each_statement(f, when.statement);
+}
+template <class... S, class F>
+void for_each_statement(F&& f, const Group<S...>& group) {
+    std::apply([&](const auto&... s) { (for_each_statement(f, s), ...); }, group.statements);
+}
+
+/// The basic formulation is made of calls with at most three vectors, as in BLAS and its extensions; a
+/// statement of four takes two calls (003, footnotes of Table 2). y − ω(t − αv): first the inner expression
+/// into the target, then the rest. `basic` calls f with each such call.
+template <class S, class F>
+void for_each_call(F&& f, const S& statement) {
+    f(statement);
+}
+template <class A, class C, class E, class F>
+    requires is_expression<E>
+void for_each_call(F&& f, const Assign<Difference<A, Product<C, E>>>& s) {
+    Pass all, outer;
+    note(all, s);
+    note(outer, s.expression.left);
+    const int before = outer.vectors();
+    outer.read(s.target);
+    if (all.vectors() <= 3 || outer.vectors() == before) return f(s);
+    const VectorTerm<typename E::value_type> target{s.target};
+    for_each_call(f, Assign<E>{s.target, s.expression.right.right});
+    f(Assign<Difference<A, Product<C, decltype(target)>>>{s.target,
+                                                          {s.expression.left, {s.expression.right.left, target}}});
+}
+
+enum class Formulation { basic, merged };
+
+/// Vector reads and writes of statements said together.
+template <class... S>
+Traffic traffic(Formulation formulation, const S&... statements) {
+    Traffic total;
+    Pass merged;
+    const auto count = [&](const auto& s) {
+        if (formulation == Formulation::merged) return note(merged, s);
+        for_each_call(
+            [&](const auto& call) {
+                Pass pass;
+                note(pass, call);
+                total += pass.traffic();
+            },
+            s);
+    };
+    (for_each_statement(count, statements), ...);
+    total += merged.traffic();
+    return total;
+}
+
+}  // namespace stretto

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace stretto {
+
+using Index = std::int32_t;   ///< a row, column or nonzero on one rank
+using Global = std::int64_t;  ///< a row, column or count over all ranks
+
+/// Columns (right-hand sides) one solve can hold: scalars of the recurrences live on the stack.
+inline constexpr int max_columns = 64;
+
+/// The smallest multiple of `step` that is not below `value`.
+template <class I>
+constexpr I round_up(I value, I step) {
+    return (value + step - 1) / step * step;
+}
+
+}  // namespace stretto

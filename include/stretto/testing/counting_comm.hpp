@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "stretto/core/comm.hpp"
+
+namespace stretto {
+
+/// Passes everything on and counts it: for tests that a method communicates as its registry row says.
+class CountingComm final : public Comm {
+public:
+    explicit CountingComm(Comm& inner) : Comm(inner.mpi()), inner_(inner) {}
+
+    std::int64_t sums = 0, summed_values = 0, exchanges = 0, messages_sent = 0, bytes_sent = 0;
+    double bytes_charged = 0;
+    int most_in_flight = 0;  ///< communications of any kind under way at once
+
+    Pending start_sum(std::span<const double> mine, std::span<double> total) override {
+        ++sums;
+        summed_values += static_cast<std::int64_t>(mine.size());
+        return keep(inner_.start_sum(mine, total));
+    }
+    Pending start_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
+        ++exchanges;
+        messages_sent += static_cast<std::int64_t>(sends.size());
+        for (const auto& send : sends) bytes_sent += static_cast<std::int64_t>(send.data.size());
+        return keep(inner_.start_exchange(receives, sends));
+    }
+    void charge(double bytes) override {
+        bytes_charged += bytes;
+        inner_.charge(bytes);
+    }
+
+private:
+    Pending keep(Pending pending) {
+        std::size_t ticket = 0;
+        while (ticket < under_way_.size() && under_way_[ticket].used) ++ticket;
+        if (ticket == under_way_.size()) under_way_.emplace_back();
+        under_way_[ticket].used = true;
+        under_way_[ticket].pending = std::move(pending);
+        most_in_flight = std::max(most_in_flight, ++in_flight_);
+        return {*this, static_cast<int>(ticket)};
+    }
+    void finish(int ticket) override {
+        auto& entry = under_way_[static_cast<std::size_t>(ticket)];
+        entry.pending.wait();
+        entry.used = false;
+        --in_flight_;
+    }
+
+    struct Entry {
+        Pending pending;
+        bool used = false;
+    };
+    Comm& inner_;
+    std::vector<Entry> under_way_;
+    int in_flight_ = 0;
+};
+
+}  // namespace stretto

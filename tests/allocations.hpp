@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Counts the allocations of this program: include it in exactly one source of a test program.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+inline std::atomic<std::int64_t> allocations{0};
+
+inline void* counted_allocation(std::size_t size, std::size_t alignment) {
+    ++allocations;
+    void* memory = alignment <= alignof(std::max_align_t)
+                       ? std::malloc(size)
+                       : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
+void* operator new(std::size_t size) { return counted_allocation(size, 1); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return counted_allocation(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
