@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "stretto/core/buffer.hpp"
+#include "stretto/core/comm.hpp"
+#include "stretto/core/multivector.hpp"
+#include "stretto/core/types.hpp"
+#include "stretto/matrix/local_rows.hpp"
+#include "stretto/matrix/partition.hpp"
+
+namespace stretto {
+
+/// A square sparse matrix, rows dealt to ranks in contiguous pieces. Locally: compressed rows with 32-bit
+/// columns, the owned ones numbered 0 … local_rows() − 1, those of other ranks (the halo) from local_rows()
+/// on. A row holds its owned columns first and its halo columns after them, each in increasing global order,
+/// so that its sum is two loops without branches.
+template <class T>
+class CsrMatrix {
+public:
+    /// Collective. `rows` are the rows that `partition` gives to this rank. Throws InputError, the same on
+    /// every rank, when sizes disagree, a column lies outside the matrix, columns of a row do not increase, a
+    /// value is NaN or infinite (named by global row and column, counted from 1), or a rank has 2³¹ nonzeros
+    /// or more. `comm` must outlive the matrix.
+    CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads = 1);
+
+    /// Collective. y = A x for n_local × m vectors, m ≥ 1. Interior rows hide the exchange of the halo.
+    /// Allocates only in the first call with a given m. Only one apply of a matrix may run at a time. Throws
+    /// InputError when the shapes disagree.
+    void apply(MultiVector<T> x, MultiVector<T> y) const;
+
+    Comm& comm() const { return *comm_; }
+    const Partition& partition() const { return partition_; }
+    Global rows() const { return partition_.rows(); }
+    Global nonzeros() const { return nonzeros_; }
+    Index local_rows() const { return local_rows_; }
+    Index halo_rows() const { return static_cast<Index>(halo_.size()); }
+    /// Ranks that this one receives from or sends to.
+    int neighbours() const;
+    int threads() const { return threads_; }
+
+    /// Bytes that one apply with m columns moves on this rank: the matrix and the vectors (halo included)
+    /// read once, the result written once.
+    double bytes(int columns) const;
+
+    /// The local part of the diagonal; 0 where no entry is stored.
+    std::vector<T> diagonal() const;
+
+    /// The local rows with global columns, as given to the constructor.
+    LocalRows<T> local() const;
+
+private:
+    struct Range {
+        Index begin, end;
+    };
+    struct InterfaceRow {
+        Index row, halo_begin;  // positions from halo_begin to the end of the row are halo columns
+    };
+    struct Neighbour {
+        int rank;
+        Index begin, end;  // in halo_ or in send_rows_
+    };
+    struct Exchange {
+        Buffer<T> halo, packed;
+        std::vector<Message> receives, sends;
+    };
+
+    void check(const LocalRows<T>& rows) const;
+    void plan_halo(const LocalRows<T>& rows);
+    void deal_rows(const LocalRows<T>& rows);
+    void store(const LocalRows<T>& rows);
+    Exchange& exchange(int columns) const;
+
+    template <class Work>
+    void each_part(Work&& work) const;
+
+    Comm* comm_;
+    Partition partition_;
+    int threads_;
+    Global first_;  // global number of local row 0
+    Index local_rows_;
+    Global nonzeros_ = 0;
+
+    Buffer<Index> start_, columns_;
+    Buffer<T> values_;
+    // By part, one part for each thread: rows without halo columns, then rows with some.
+    std::vector<std::vector<Range>> interior_;
+    std::vector<std::vector<InterfaceRow>> interface_;
+
+    std::vector<Global> halo_;      // global columns of the halo, increasing, hence grouped by owner
+    std::vector<Index> send_rows_;  // local rows that others need, grouped by who needs them
+    std::vector<Neighbour> receives_, sends_;
+    mutable std::map<int, Exchange> exchanges_;  // by number of columns
+};
+
+extern template class CsrMatrix<double>;
+
+}  // namespace stretto

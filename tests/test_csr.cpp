@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "allocations.hpp"
+#include "stretto/core/collective.hpp"
+#include "stretto/core/random.hpp"
+#include "stretto/matrix/csr.hpp"
+
+namespace stretto {
+namespace {
+
+using Formula = std::function<double(Global row, Global column)>;  // 0: no entry
+
+LocalRows<double> rows_of(const Partition& partition, int rank, const Formula& formula) {
+    LocalRows<double> rows;
+    for (Global i = partition.first(rank); i < partition.first(rank + 1); ++i) {
+        for (Global j = 0; j < partition.rows(); ++j)
+            if (const double value = formula(i, j); value != 0) {
+                rows.columns.push_back(j);
+                rows.values.push_back(value);
+            }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    return rows;
+}
+
+/// Random and sparse, with an empty row, a dense row, a dense column and no symmetry.
+double scattered(Global i, Global j) {
+    if (i == 3) return 0;
+    if (i == 5 || j == 6 || uniform(1, i, j) > 0.6) return uniform(2, i, j);
+    return 0;
+}
+
+double tridiagonal(Global i, Global j) { return i == j ? 2 : std::abs(i - j) == 1 ? -1 : 0; }
+
+/// Even, all rows on one rank, and cuts at random places, so that some ranks are empty.
+std::vector<Partition> partitions(Global rows, int ranks) {
+    std::vector<Partition> result{Partition::even(rows, ranks)};
+    std::vector<Global> last(static_cast<std::size_t>(ranks) + 1, 0);
+    last.back() = rows;
+    result.emplace_back(last);
+    for (int seed = 0; seed < 2; ++seed) {
+        std::vector<Global> first = last;
+        for (int p = 1; p < ranks; ++p)
+            first[p] = static_cast<Global>(0.5 * (1 + uniform(7, seed, p)) * static_cast<double>(rows + 1));
+        std::sort(first.begin() + 1, first.end());
+        result.emplace_back(first);
+    }
+    if (ranks == 4 && rows == 9) result.emplace_back(std::vector<Global>{0, 0, 5, 5, 9});
+    return result;
+}
+
+void expect_product(const CsrMatrix<double>& A, const Formula& formula, int columns) {
+    const Global first = A.partition().first(A.comm().rank());
+    const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
+    std::vector<double> x(size), y(size, std::numeric_limits<double>::quiet_NaN());
+    const MultiVector<double> X(x.data(), A.local_rows(), columns), Y(y.data(), A.local_rows(), columns);
+    for (Index i = 0; i < A.local_rows(); ++i)
+        for (int c = 0; c < columns; ++c) X(i, c) = uniform(3, first + i, c);
+    A.apply(X, Y);
+    for (Index i = 0; i < A.local_rows(); ++i)
+        for (int c = 0; c < columns; ++c) {
+            double sum = 0;
+            for (Global j = 0; j < A.rows(); ++j) sum += formula(first + i, j) * uniform(3, j, c);
+            ASSERT_NEAR(Y(i, c), sum, 1e-13) << "row " << first + i << ", column " << c << " of " << columns;
+        }
+}
+
+/// Moves data only in wait(), until when what will be received is NaN; counts charges.
+class LateComm final : public Comm {
+public:
+    LateComm() : Comm(MPI_COMM_WORLD) {}
+    Pending start_sum(std::span<const double> mine, std::span<double> total) override {
+        return inner_.start_sum(mine, total);
+    }
+    Pending start_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
+        for (const auto& message : receives) std::memset(message.data.data(), 0xff, message.data.size());
+        receives_ = receives;
+        sends_ = sends;
+        ++exchanges;
+        return {*this, 0};
+    }
+    void charge(double bytes) override { charged += bytes; }
+
+    int exchanges = 0;
+    double charged = 0;
+
+private:
+    void finish(int) override { inner_.start_exchange(receives_, sends_).wait(); }
+
+    MpiComm inner_;
+    std::span<const Message> receives_, sends_;
+};
+
+void expect_refused(const Partition& partition, const LocalRows<double>& rows, const std::string& message,
+                    int threads = 1) {
+    MpiComm comm;
+    try {
+        CsrMatrix<double>(comm, partition, rows, threads);
+        ADD_FAILURE() << "accepted, instead of: " << message;
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+    }
+}
+
+TEST(Csr, ProductIsTheDenseOne) {
+    MpiComm comm;
+    for (const Global rows : {1, 2, 9, 40})
+        for (const auto& partition : partitions(rows, comm.size()))
+            for (const int threads : {1, 2}) {
+                if (threads > 1 && rows != 9) continue;  // threads that outnumber cores are slow to meet
+                CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), scattered), threads);
+                for (const int columns : {1, 2, 3, 4, 7, 8, 16, 33}) expect_product(A, scattered, columns);
+            }
+}
+
+TEST(Csr, MatrixWithoutRowsOrNonzeros) {
+    MpiComm comm;
+    for (const Global rows : {0, 5}) {
+        const auto partition = Partition::even(rows, comm.size());
+        const Formula zero = [](Global, Global) { return 0.0; };
+        const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), zero), 2);
+        EXPECT_EQ(A.nonzeros(), 0);
+        expect_product(A, zero, 3);
+    }
+}
+
+TEST(Csr, HaloIsReadOnlyAfterTheWait) {
+    LateComm comm;
+    const auto partition = Partition::even(23, comm.size());
+    for (const Formula& formula : {Formula(scattered), Formula(tridiagonal)}) {
+        comm.exchanges = 0;
+        comm.charged = 0;
+        const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), formula), 2);
+        expect_product(A, formula, 3);
+        EXPECT_EQ(comm.exchanges, comm.size() > 1 ? 1 : 0);
+        EXPECT_EQ(comm.charged, A.bytes(3));
+    }
+}
+
+TEST(Csr, Accessors) {
+    MpiComm comm;
+    const Global rows = 10;
+    const auto partition = Partition::even(rows, comm.size());
+    const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), tridiagonal), 2);
+    EXPECT_EQ(A.rows(), rows);
+    EXPECT_EQ(A.nonzeros(), 3 * rows - 2);
+    EXPECT_EQ(A.local_rows(), partition.rows(comm.rank()));
+    EXPECT_EQ(A.threads(), 2);
+    const int neighbours = (comm.rank() > 0) + (comm.rank() + 1 < comm.size());
+    EXPECT_EQ(A.halo_rows(), neighbours);
+    EXPECT_EQ(A.neighbours(), neighbours);
+    const auto local_nonzeros = A.local().columns.size();
+    EXPECT_EQ(A.bytes(4), 12.0 * static_cast<double>(local_nonzeros) + 4 * (A.local_rows() + 1) +
+                              8 * 4 * (2 * A.local_rows() + A.halo_rows()));
+    EXPECT_EQ(A.diagonal(), std::vector<double>(static_cast<std::size_t>(A.local_rows()), 2.0));
+}
+
+TEST(Csr, LocalRowsAndDiagonalComeBack) {
+    MpiComm comm;
+    for (const auto& partition : partitions(9, comm.size())) {
+        const auto rows = rows_of(partition, comm.rank(), scattered);
+        const CsrMatrix<double> A(comm, partition, rows, 2);
+        const auto back = A.local();
+        EXPECT_EQ(back.start, rows.start);
+        EXPECT_EQ(back.columns, rows.columns);
+        EXPECT_EQ(back.values, rows.values);
+        const auto diagonal = A.diagonal();
+        for (Index i = 0; i < A.local_rows(); ++i) {
+            const Global row = partition.first(comm.rank()) + i;
+            EXPECT_EQ(diagonal[i], scattered(row, row));
+        }
+    }
+}
+
+TEST(Csr, RepeatedAppliesDoNotAllocate) {
+    MpiComm comm;
+    const auto partition = Partition::even(200, comm.size());
+    const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), scattered), 2);
+    for (const int columns : {1, 5}) {
+        const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
+        std::vector<double> x(size, 1.0), y(size);
+        const MultiVector<double> X(x.data(), A.local_rows(), columns), Y(y.data(), A.local_rows(), columns);
+        A.apply(X, Y);
+        const auto before = allocations.load();
+        for (int i = 0; i < 5; ++i) A.apply(X, Y);
+        EXPECT_EQ(allocations.load(), before);
+    }
+}
+
+TEST(Csr, RefusesBadInputOnEveryRank) {
+    MpiComm comm;
+    const auto partition = Partition::even(12, comm.size());
+    const auto good = rows_of(partition, comm.rank(), tridiagonal);
+    const bool last = comm.rank() == comm.size() - 1;
+    const auto spoiled = [&](auto spoil) {
+        auto rows = good;
+        if (last) spoil(rows);
+        return rows;
+    };
+    expect_refused(partition, spoiled([](auto& rows) { rows.columns.back() = 12; }),
+                   "row 12, column 13: outside the 12 × 12 matrix");
+    expect_refused(partition, spoiled([](auto& rows) { rows.columns.front() = -1; }), "column 0: outside");
+    expect_refused(partition, spoiled([](auto& rows) { rows.values.back() = std::nan(""); }),
+                   "row 12, column 12: the value is nan");
+    expect_refused(partition,
+                   spoiled([](auto& rows) { rows.values.back() = -std::numeric_limits<double>::infinity(); }),
+                   "row 12, column 12: the value is -inf");
+    expect_refused(partition, spoiled([](auto& rows) { rows.columns.back() = 10; }),
+                   "row 12, column 11: the columns of a row must increase");
+    expect_refused(partition, spoiled([](auto& rows) { rows.start.pop_back(); }), "rows, its partition has");
+    expect_refused(partition, spoiled([](auto& rows) { rows.start.clear(); }), "rows, its partition has");
+    expect_refused(partition, spoiled([](auto& rows) { rows.values.pop_back(); }), "inconsistent");
+    expect_refused(partition, spoiled([](auto& rows) { rows.start[1] = 1000; }), "inconsistent");
+    expect_refused(Partition::even(12, comm.size() + 1), good, "the communicator has");
+    expect_refused(partition, good, "at least 1 thread, not 0", 0);
+}
+
+TEST(Csr, RefusesVectorsOfAnotherShape) {
+    MpiComm comm;
+    const auto partition = Partition::even(12, comm.size());
+    const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), tridiagonal), 1);
+    std::vector<double> data(60);
+    const Index rows = A.local_rows();
+    const MultiVector<double> two(data.data(), rows, 2), three(data.data() + 24, rows, 3);
+    EXPECT_THROW(A.apply(two, three), InputError);
+    EXPECT_THROW(A.apply(two, {data.data() + 24, rows - 1, 2}), InputError);
+}
+
+}  // namespace
+}  // namespace stretto
