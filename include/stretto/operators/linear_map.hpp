@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <concepts>
+
+#include "stretto/core/space.hpp"
+
+namespace stretto {
+
+/// A square linear operator, or a preconditioner, on the rows of this rank: apply(x, y) computes y = A x (or
+/// y = M⁻¹ x) for vectors of any number of columns, x and y disjoint; bytes(m) is what one such call with m
+/// columns moves through this rank's memory. Called on all ranks together.
+template <class A, class T>
+concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
+    a.apply(v, v);
+    { a.bytes(m) } -> std::convertible_to<double>;
+};
+
+/// No preconditioner. Methods share vectors that are equal then (u is r, …), so it costs nothing.
+struct Identity {};
+
+/// An operator as a user hands it over, its type forgotten: so that a method is compiled once.
+template <class T>
+class AnyOperator {
+public:
+    AnyOperator(Identity = {}) {}
+    template <LinearOperator<T> Op>
+    AnyOperator(const Op& op)
+        : op_(&op),
+          apply_(
+              [](const void* self, MultiVector<T> x, MultiVector<T> y) { static_cast<const Op*>(self)->apply(x, y); }),
+          bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {}
+
+    explicit operator bool() const { return op_ != nullptr; }
+    void apply(MultiVector<T> x, MultiVector<T> y) const { apply_(op_, x, y); }
+    double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
+
+private:
+    const void* op_ = nullptr;
+    void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    double (*bytes_)(const void*, int) = nullptr;
+};
+
+/// A, or M⁻¹, as a method sees it: counted and timed. False for the identity.
+template <class T>
+class LinearMap {
+public:
+    LinearMap(AnyOperator<T> op, Space<T>& V, Kernel kernel)
+        : op_(op), ledger_(&V.ledger()), kernel_(kernel), bytes_(op.bytes(V.columns())) {}
+
+    explicit operator bool() const { return static_cast<bool>(op_); }
+
+    /// y = A x. The identity does nothing: where there is no preconditioner, x and y are one vector.
+    void apply(MultiVector<T> x, MultiVector<T> y) const {
+        if (!op_) return;
+        const auto watch = ledger_->time(kernel_);
+        op_.apply(x, y);
+        ledger_->work_done();
+        auto& counts = ledger_->now();
+        ++(kernel_ == Kernel::apply ? counts.applies : counts.preconditionings);
+        counts.bytes += bytes_;
+    }
+
+private:
+    AnyOperator<T> op_;
+    Ledger* ledger_;
+    Kernel kernel_;
+    double bytes_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "stretto/precond/preconditioner.hpp"
+
+namespace stretto {
+
+/// Jacobi: M = diag(A). A zero on the diagonal counts as one, and is reported. No communication.
+class Jacobi final : public Preconditioner {
+public:
+    explicit Jacobi(const CsrMatrix<double>& A);
+
+    void apply(MultiVector<double> r, MultiVector<double> z) const override;
+    double bytes(int columns) const override;
+    std::vector<std::string> remarks() const override;
+
+private:
+    int threads_;
+    Global zeros_ = 0;
+    std::vector<double> inverse_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/core/spec.hpp"
+#include "stretto/matrix/csr.hpp"
+
+namespace stretto {
+
+/// A preconditioner chosen at run time. Methods take any type with apply and bytes (LinearOperator); this is
+/// the common face of those that have a name on the command line.
+class Preconditioner {
+public:
+    virtual ~Preconditioner() = default;
+    virtual void apply(MultiVector<double> r, MultiVector<double> z) const = 0;  ///< z = M⁻¹ r
+    virtual double bytes(int columns) const = 0;                                 ///< moved by one apply on this rank
+    virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
+};
+
+/// A row of the table of preconditioners.
+struct PreconditionerKind {
+    std::string_view name;
+    std::string_view title;
+    std::string_view source;
+    std::span<const OptionInfo> options;
+    std::unique_ptr<Preconditioner> (*make)(const CsrMatrix<double>& A, const Options& options);
+};
+
+std::span<const PreconditionerKind> preconditioners();
+
+/// The preconditioner that a specification NAME[:key=value,…] names; null for none. Throws InputError that
+/// lists the names there are.
+std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const CsrMatrix<double>& A);
+
+}  // namespace stretto

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "stretto/solvers/stop.hpp"
+
+namespace stretto {
+
+/// Preconditioned conjugate gradients (Hestenes and Stiefel 1952), for A and M symmetric positive definite.
+///
+/// Two reductions per iteration, none hidden; stores 3 vectors, 4 with a preconditioner. ‖r‖² travels with
+/// (r, u). Without a preconditioner u is r, and the update of x and r shares its pass over memory with the
+/// products.
+template <class T>
+void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x, Stop<T>& stop) {
+    auto [r, p, s] = vectors<3>(V);
+    auto u = M ? V.vector() : r;
+    auto alpha = V.scalars(), beta = V.scalars();
+
+    residual(V, A, b, x, r);
+    M.apply(r, u);
+    auto [gamma] = V.start(p <<= u + beta * p, dot(r, u)).wait();
+
+    for (int k = 1; !stop.unless_positive(gamma, Status::indefinite_preconditioner); ++k) {
+        const auto book = V.ledger().book(Phase::iteration);
+        A.apply(p, s);
+        auto [delta] = V.start(dot(p, s)).wait();
+        if (stop.unless_positive(delta, Status::indefinite_matrix)) break;
+        alpha = gamma / delta;
+
+        const auto advance = group(x <<= x + alpha * p, r <<= r - alpha * s);
+        if (M) V.run(advance);
+        M.apply(r, u);
+        auto [gamma_new, rr] = V.start(when(!M, advance), dot(r, u), dot(r, r)).wait();
+        if (stop(k, rr)) break;
+
+        beta = gamma_new / gamma;
+        gamma = gamma_new;
+        V.run(p <<= u + beta * p);
+    }
+}
+
+}  // namespace stretto

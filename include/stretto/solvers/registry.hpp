@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "stretto/core/spec.hpp"
+#include "stretto/solvers/stop.hpp"
+
+namespace stretto {
+
+/// The registry row of a method: what the driver, the command line, the tables in the docs and the tests know
+/// of it. A method is its header (the loop), its .cpp (this row) and its docs page, all of the same name.
+struct Method {
+    std::string_view name;
+    std::string_view title;
+    std::string_view source;   ///< paper and algorithm
+    std::string_view classic;  ///< the method of its family to go on with when it gets no further
+    bool positive_definite;    ///< needs A and M symmetric positive definite
+    int vectors;               ///< stored beyond x and b, without a preconditioner
+    int vectors_preconditioned;
+    int applies;  ///< per iteration, as the next three
+    int preconditionings;
+    int reductions;
+    int hidden_reductions;  ///< without a preconditioner; with one, as many or more
+    std::span<const OptionInfo> options;
+    void (*run)(Space<double>& V, const LinearMap<double>& A, const LinearMap<double>& M, MultiVector<double> b,
+                MultiVector<double> x, Stop<double>& stop);
+};
+
+/// All methods, in the order in which tables show them.
+std::span<const Method* const> methods();
+
+/// Throws InputError that lists the names there are.
+const Method& find_method(std::string_view name);
+
+/// What one iteration costs, counted by running the method's own text on a small problem.
+PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned);
+
+}  // namespace stretto

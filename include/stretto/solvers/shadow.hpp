@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "stretto/core/random.hpp"
+#include "stretto/solvers/stop.hpp"
+
+namespace stretto {
+
+/// The shadow vector of BiCGStab methods: r0 = r, or after a run that got nowhere (ρ ≈ 0, ω ≈ 0) a random
+/// one, the same on any number of ranks.
+template <class T>
+void shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r0, const Stop<T>& stop) {
+    V.run(r0 <<= r);
+    if (!stop.fresh_shadow()) return;
+    for (Index row = 0; row < r0.rows(); ++row)
+        for (int j = 0; j < r0.columns(); ++j)
+            r0(row, j) = uniform(static_cast<std::uint64_t>(stop.attempt()), V.first_row() + row, j);
+    V.clear_frozen(r0);
+}
+
+}  // namespace stretto

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/space.hpp"
+#include "stretto/core/spec.hpp"
+#include "stretto/operators/linear_map.hpp"
+#include "stretto/solvers/result.hpp"
+
+namespace stretto {
+
+/// Where a solve is, for a progress line.
+struct ProgressInfo {
+    int iteration;
+    double relative_residual;  ///< recursive, the largest of the columns still solved for
+    double target;             ///< of that column, relative alike
+};
+
+/// When to leave the loop of a method, and everything about it that is not in the paper: tolerances, limits,
+/// breakdowns, stagnation, columns that end before others, history and progress. One line in the loop:
+///
+///     if (stop(k, rr)) break;
+///
+/// A column that ends is frozen; the loop ends when none is left. What the recurrence believes is only a
+/// hint: the driver (solve.hpp) recomputes the residual before it says `converged`.
+template <class T>
+class Stop {
+public:
+    /// How a column stands within one attempt, that is one run of a method's loop.
+    enum class State { active, passed, stalled, broken, done };
+
+    struct Column {
+        double target = 0;  ///< absolute, of the recursive residual
+        double norm_b = 0;
+        double recursive = 0;
+        State state = State::active;
+        Status reason = Status::breakdown;                      ///< of a broken one
+        double mark = std::numeric_limits<double>::infinity();  ///< last residual below half of the mark before it
+        int marked_at = 0;
+        int ended_at = 0;
+    };
+
+    Stop(Space<T>& V, std::vector<Column> columns, int max_iterations)
+        : V_(V), columns_(std::move(columns)), max_iterations_(max_iterations) {}
+
+    // ---- what methods use ----
+
+    /// x has been updated k times in this run of the loop; rr are the squared norms of its recursive
+    /// residuals. True: leave. Called once per iteration, at the same place of each.
+    [[nodiscard]] bool operator()(int k, const Scalars<T>& rr) {
+        iteration_ = attempt_start_ + k;
+        book();
+        judge(rr);
+        if (k > 0) record();
+        return leave();
+    }
+
+    /// Ends the columns whose value is not positive. True: none is left.
+    [[nodiscard]] bool unless_positive(const Scalars<T>& value, Status reason) {
+        return end_unless([](T v) { return v > T{}; }, value, reason);
+    }
+    /// Ends the columns whose value vanishes. True: none is left.
+    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) {
+        return end_unless([](T v) { return v != T{}; }, value, Status::breakdown);
+    }
+
+    /// Whether the method's safeguard is due (every `check` iterations; 0: never).
+    bool check_due() const {
+        const int every = static_cast<int>(option("check"));
+        return every > 0 && (iteration_ - attempt_start_) % every == 0;
+    }
+
+    /// The run before this one got nowhere: start from another shadow vector.
+    bool fresh_shadow() const { return fresh_shadow_; }
+    int attempt() const { return attempt_; }
+
+    /// The value of one of the method's options (registry row).
+    double option(std::string_view option_name) const { return options_.number(option_name); }
+
+    void event(std::string text) {
+        if (!events_.empty() && events_.back().text == text) {
+            ++events_.back().times;
+            events_.back().last = iteration_;
+        } else {
+            events_.push_back({iteration_, std::move(text), 1, iteration_});
+        }
+    }
+
+    // ---- what the driver uses ----
+
+    /// Starts another run of a loop, with the options of its method; `unfinished` columns take part.
+    void begin(const Options& options, const std::vector<bool>& unfinished, bool fresh_shadow) {
+        options_ = options;
+        ++attempt_;
+        attempt_start_ = iteration_;
+        fresh_shadow_ = fresh_shadow;
+        for (int j = 0; j < V_.columns(); ++j) {
+            auto& column = at(j);
+            column.state = unfinished[static_cast<std::size_t>(j)] ? State::active : State::done;
+            column.mark = std::numeric_limits<double>::infinity();
+            column.marked_at = iteration_;
+            if (column.state == State::done) V_.freeze(j);
+        }
+    }
+    int iteration() const { return iteration_; }
+    bool out_of_iterations() const { return iteration_ >= max_iterations_; }
+    const std::vector<Column>& columns() const { return columns_; }
+    std::vector<Event> take_events() { return std::move(events_); }
+    std::vector<double> take_history() { return std::move(history_); }
+    void keep_history() { keep_history_ = true; }
+    /// What the iterations did between one call of stop and the next, and how many such iterations there
+    /// were: the exact cost of an iteration, without the way into the loop and out of it.
+    const Counts& steady() const { return steady_; }
+    int steady_iterations() const { return steady_iterations_; }
+    void report_to(std::function<void(const ProgressInfo&)> progress) { progress_ = std::move(progress); }
+
+private:
+    Column& at(int j) { return columns_[static_cast<std::size_t>(j)]; }
+
+    void book() {
+        const Counts& now = V_.ledger().at(Phase::iteration);
+        if (booked_attempt_ == attempt_) {
+            steady_ += now;
+            steady_ -= booked_;
+            ++steady_iterations_;
+        }
+        booked_ = now;
+        booked_attempt_ = attempt_;
+    }
+
+    void judge(const Scalars<T>& rr) {
+        const int patience = static_cast<int>(option("patience"));
+        for (int j = 0; j < V_.columns(); ++j) {
+            auto& column = at(j);
+            if (column.state != State::active) continue;
+            if (!std::isfinite(rr[j])) {
+                end(j, State::broken, Status::not_finite);
+                continue;
+            }
+            column.recursive = rr[j] > T{} ? std::sqrt(static_cast<double>(rr[j])) : 0;
+            if (column.recursive < column.mark / 2) {
+                column.mark = column.recursive;
+                column.marked_at = iteration_;
+            }
+            if (column.recursive <= column.target)
+                end(j, State::passed);
+            else if (iteration_ - column.marked_at > patience)
+                end(j, State::stalled);
+        }
+    }
+
+    void record() {
+        if (keep_history_)
+            for (const auto& column : columns_) history_.push_back(column.recursive);
+        if (!progress_) return;
+        ProgressInfo worst{iteration_, 0, 0};
+        for (const auto& column : columns_)
+            if (column.state == State::active && column.recursive > worst.relative_residual * column.norm_b)
+                worst = {iteration_, column.recursive / column.norm_b, column.target / column.norm_b};
+        progress_(worst);
+    }
+
+    template <class Holds>
+    bool end_unless(Holds holds, const Scalars<T>& value, Status reason) {
+        for (int j = 0; j < V_.columns(); ++j) {
+            if (at(j).state != State::active) continue;
+            if (!std::isfinite(value[j]))
+                end(j, State::broken, Status::not_finite);
+            else if (!holds(value[j]))
+                end(j, State::broken, reason);
+        }
+        return leave();
+    }
+
+    void end(int j, State state, Status reason = Status::breakdown) {
+        at(j).state = state;
+        at(j).reason = reason;
+        at(j).ended_at = iteration_;
+        V_.freeze(j);
+    }
+
+    bool leave() const {
+        if (out_of_iterations() || V_.interrupted()) return true;
+        for (const auto& column : columns_)
+            if (column.state == State::active) return false;
+        return true;
+    }
+
+    Space<T>& V_;
+    std::vector<Column> columns_;
+    int max_iterations_;
+    Options options_{Spec{}, {}};
+    int iteration_ = 0;
+    int attempt_ = -1;
+    int attempt_start_ = 0;
+    bool fresh_shadow_ = false;
+    Counts booked_, steady_;
+    int booked_attempt_ = -1;
+    int steady_iterations_ = 0;
+    bool keep_history_ = false;
+    std::vector<Event> events_;
+    std::vector<double> history_;
+    std::function<void(const ProgressInfo&)> progress_;
+};
+
+/// r = b − A x in the columns still solved for, zero in the frozen ones.
+template <class T>
+void residual(Space<T>& V, const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+    A.apply(x, r);
+    V.run(r <<= b - r);
+    V.clear_frozen(r);
+}
+
+/// Whether the recursive residual r has left the true one, b − A x, by more than √ε‖r‖ in some column: the
+/// criterion for a residual replacement. `scratch` is overwritten.
+template <class T>
+bool residual_gap(Space<T>& V, const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r,
+                  MultiVector<T> scratch) {
+    residual(V, A, b, x, scratch);
+    auto [gap, rr] = V.start(scratch <<= scratch - r, dot(scratch, scratch), dot(r, r)).wait();
+    for (int j = 0; j < V.columns(); ++j)
+        if (gap[j] > std::numeric_limits<T>::epsilon() * rr[j]) return true;
+    return false;
+}
+
+}  // namespace stretto

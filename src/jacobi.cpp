@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/precond/jacobi.hpp"
+
+#include <fmt/format.h>
+
+#include "stretto/core/collective.hpp"
+#include "stretto/core/parallel.hpp"
+
+namespace stretto {
+
+Jacobi::Jacobi(const CsrMatrix<double>& A) : threads_(A.threads()), inverse_(A.diagonal()) {
+    Global zeros = 0;
+    for (double& d : inverse_) {
+        zeros += d == 0;
+        d = d == 0 ? 1 : 1 / d;
+    }
+    zeros_ = all_sum(A.comm(), zeros);
+}
+
+void Jacobi::apply(MultiVector<double> r, MultiVector<double> z) const {
+    const auto m = static_cast<std::size_t>(r.columns());
+    parallel(threads_, [&](int t, int threads) {
+        const Share rows(inverse_.size(), t, threads);
+        const double* from = r.data() + rows.begin * m;
+        double* to = z.data() + rows.begin * m;
+        for (std::size_t row = rows.begin; row < rows.end; ++row, from += m, to += m)
+            for (std::size_t j = 0; j < m; ++j) to[j] = inverse_[row] * from[j];
+    });
+}
+
+double Jacobi::bytes(int columns) const { return 8.0 * static_cast<double>(inverse_.size()) * (2.0 * columns + 1); }
+
+std::vector<std::string> Jacobi::remarks() const {
+    if (zeros_ == 0) return {};
+    return {fmt::format("jacobi: {} zeros on the diagonal count as ones", zeros_)};
+}
+
+}  // namespace stretto

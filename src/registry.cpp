@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/solvers/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stretto/core/error.hpp"
+#include "stretto/solvers/solve.hpp"
+
+namespace stretto {
+
+extern const Method cg_row, pipelined_cg_row, bicgstab_row, pipelined_bicgstab_row;
+
+std::span<const Method* const> methods() {
+    static constexpr const Method* rows[] = {&cg_row, &pipelined_cg_row, &bicgstab_row, &pipelined_bicgstab_row};
+    return rows;
+}
+
+const Method& find_method(std::string_view name) {
+    const auto found = std::ranges::find(methods(), name, &Method::name);
+    if (found != methods().end()) return **found;
+    std::string names;
+    for (const Method* method : methods()) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
+    throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
+}
+
+namespace {
+/// diag(1, …, n): as a matrix for which every method runs a while, and as its preconditioner.
+struct Counting {
+    void apply(MultiVector<double> x, MultiVector<double> y) const {
+        for (Index row = 0; row < x.rows(); ++row) y(row) = std::sqrt(1.0 + row) * x(row);
+    }
+    double bytes(int) const { return 0; }
+};
+}  // namespace
+
+PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned) {
+    MpiComm alone(MPI_COMM_SELF);
+    std::vector<double> b(64, 1.0), x(64, 0.0);
+    const Counting A;
+    const AnyOperator<double> M = preconditioned ? AnyOperator<double>(A) : AnyOperator<double>();
+    SolveOptions options;
+    options.method = method.name;
+    options.rtol = 0;
+    options.max_iterations = 5;
+    options.formulation = formulation;
+    return solve<double>(alone, A, M, {b.data(), 64, 1}, {x.data(), 64, 1}, options).per_iteration;
+}
+
+}  // namespace stretto

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/solvers/solve.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "stretto/core/collective.hpp"
+#include "stretto/solvers/registry.hpp"
+
+namespace stretto {
+namespace {
+
+// A run that gains less than this hands over to the classic method of the family …
+constexpr double good_gain = 10;
+// … and the classic one has as many tries that gain less than this before a column has stagnated.
+constexpr double least_gain = 1.2;
+constexpr int tries = 3;
+// The recurrence aims a little below the tolerance, so that rounding does not fail the check of the true
+// residual.
+constexpr double aim = 0.99;
+// Norms whose squares, and the squares of a millionth of a billionth of them, double precision can hold.
+constexpr double smallest_norm = 1e-120, largest_norm = 1e140;
+
+/// The largest |b| of each column over all ranks; infinite where a value is not finite.
+template <class T>
+std::vector<double> largest_values(const Comm& comm, MultiVector<T> b) {
+    std::vector<double> largest(static_cast<std::size_t>(b.columns()), 0);
+    for (Index row = 0; row < b.rows(); ++row)
+        for (int j = 0; j < b.columns(); ++j) {
+            auto& value = largest[static_cast<std::size_t>(j)];
+            const double size = std::abs(b(row, j));
+            value = std::isfinite(size) ? std::max(value, size) : INFINITY;
+        }
+    MPI_Allreduce(MPI_IN_PLACE, largest.data(), b.columns(), MPI_DOUBLE, MPI_MAX, comm.mpi());
+    return largest;
+}
+
+template <class T>
+void copy_column(MultiVector<T> from, MultiVector<T> to, int column) {
+    for (Index row = 0; row < from.rows(); ++row) to(row, column) = from(row, column);
+}
+
+/// Runs a method under the contract that what is called converged is: verifies, restarts, falls back, gives
+/// up.
+template <class T>
+class Driver {
+public:
+    Driver(Comm& comm, const Method& method, const Options& method_options, AnyOperator<T> A, AnyOperator<T> M,
+           MultiVector<T> b, MultiVector<T> x, const SolveOptions& options)
+        : method_(&method),
+          method_options_(method_options),
+          options_(options),
+          V_(comm, b.rows(), b.columns(), vectors(method, M), options.threads, options.formulation),
+          A_(A, V_, Kernel::apply),
+          M_(M, V_, Kernel::precondition),
+          own_(b.rows(), b.columns(), 2, options.threads),
+          b_(b),
+          x_(x),
+          r_(own_.take()),
+          best_x_(own_.take()),
+          columns_(static_cast<std::size_t>(b.columns())),
+          result_columns_(columns_.size()),
+          stop_(V_, stop_columns(largest_values(comm, b)), options.max_iterations) {
+        V_.watch(options.interrupt);
+        if (options.history) stop_.keep_history();
+        if (options.progress) stop_.report_to(options.progress);
+    }
+
+    Result run() {
+        judge();
+        bool stuck = false;
+        while (unfinished() && !stop_.out_of_iterations() && !V_.interrupted()) {
+            attempt(stuck);
+            stuck = assess();
+        }
+        return finish();
+    }
+
+private:
+    using State = typename Stop<T>::State;
+
+    struct Column {
+        bool finished = false;
+        double residual = INFINITY;  ///< true, absolute, of the iterate in best_x_
+        double gain = 1;             ///< of the last attempt
+        int fruitless = 0;
+    };
+
+    static int vectors(const Method& method, const AnyOperator<T>& M) {
+        const Method& classic = find_method(method.classic);
+        return M ? std::max(method.vectors_preconditioned, classic.vectors_preconditioned)
+                 : std::max(method.vectors, classic.vectors);
+    }
+
+    std::vector<typename Stop<T>::Column> stop_columns(const std::vector<double>& largest) {
+        auto [bb] = V_.start(dot(b_, b_)).wait();
+        std::vector<typename Stop<T>::Column> targets(columns_.size());
+        for (std::size_t j = 0; j < columns_.size(); ++j) {
+            const double norm = std::sqrt(bb[static_cast<int>(j)]);
+            result_columns_[j].norm_b = norm;
+            targets[j].norm_b = norm > 0 ? norm : 1;
+            targets[j].target = aim * tolerance(norm);
+            if (largest[j] == 0) {
+                Workspace<T>::clear_column(x_, static_cast<int>(j));
+            } else if (!(largest[j] > smallest_norm && largest[j] < largest_norm)) {
+                columns_[j].finished = true;
+                result_columns_[j].status = Status::not_finite;
+                result_columns_[j].relative_residual = NAN;
+                early_events_.push_back(
+                    {0, fmt::format("column {}: the largest |b| is {:.3g}; its square is outside the range of double "
+                                    "precision: scale the system",
+                                    j + 1, largest[j])});
+            }
+        }
+        return targets;
+    }
+    double tolerance(double norm_b) const { return std::max(options_.rtol * norm_b, options_.atol); }
+
+    bool unfinished() const {
+        return std::ranges::any_of(columns_, [](const Column& column) { return !column.finished; });
+    }
+
+    void attempt(bool stuck) {
+        std::vector<bool> takes_part;
+        for (const auto& column : columns_) takes_part.push_back(!column.finished);
+        stop_.begin(method_options_, takes_part, stuck);
+        method_->run(V_, A_, M_, b_, x_, stop_);
+        vectors_ = std::max(vectors_, V_.workspace().taken());
+        V_.workspace().release(0);
+        V_.thaw();
+        judge();
+    }
+
+    /// Recomputes b − Ax; a column within its tolerance has converged, one that got worse goes back to its
+    /// best x.
+    void judge() {
+        A_.apply(x_, r_);
+        auto [rr] = V_.start(r_ <<= b_ - r_, dot(r_, r_)).wait();
+        for (int j = 0; j < V_.columns(); ++j) {
+            auto& column = columns_[static_cast<std::size_t>(j)];
+            if (column.finished) continue;
+            const double residual = std::sqrt(static_cast<double>(rr[j]));
+            column.gain = residual > 0 ? column.residual / residual : INFINITY;
+            if (residual < column.residual) {
+                column.residual = residual;
+                copy_column(x_, best_x_, j);
+            } else {
+                copy_column(best_x_, x_, j);
+            }
+            if (column.residual <= tolerance(result_columns_[static_cast<std::size_t>(j)].norm_b))
+                end(j, Status::converged);
+        }
+    }
+
+    /// Decides, after an attempt, what columns end and whether to go on with the classic method. True: some
+    /// column got nowhere.
+    bool assess() {
+        bool stuck = false;
+        const bool classic = method_->name == method_->classic;
+        for (int j = 0; j < V_.columns(); ++j) {
+            auto& column = columns_[static_cast<std::size_t>(j)];
+            if (column.finished) continue;
+            const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
+            explain(j, run);
+            stuck = stuck || !(column.gain >= good_gain);
+            column.fruitless = column.gain >= least_gain || !classic ? 0 : column.fruitless + 1;
+            if (column.fruitless == tries) end(j, run.state == State::broken ? run.reason : Status::stagnated);
+        }
+        if (stuck && !classic && unfinished() && !V_.interrupted() && !stop_.out_of_iterations()) {
+            stop_.event(fmt::format("{} gained less than a factor of {}: going on with {}", method_->name, good_gain,
+                                    method_->classic));
+            per_iteration_ = per_iteration();
+            fell_back_ = true;
+            method_ = &find_method(method_->classic);
+            method_options_ = Options(Spec{}, method_->options);
+        }
+        return stuck;
+    }
+
+    PerIteration per_iteration() const {
+        return stop_.steady_iterations() > 0 ? PerIteration(stop_.steady(), stop_.steady_iterations())
+                                             : PerIteration(V_.ledger().at(Phase::iteration), stop_.iteration());
+    }
+
+    void explain(int j, const typename Stop<T>::Column& run) {
+        const double norm = run.norm_b;
+        const double residual = columns_[static_cast<std::size_t>(j)].residual / norm;
+        const std::string who = V_.columns() > 1 ? fmt::format("column {}: ", j + 1) : "";
+        if (run.state == State::passed)
+            stop_.event(fmt::format("{}the recursive residual passed at {:.2e}, the true one is {:.2e}", who,
+                                    run.recursive / norm, residual));
+        else if (run.state == State::broken)
+            stop_.event(fmt::format("{}{} at iteration {}, true residual {:.2e}", who, stretto::name(run.reason),
+                                    run.ended_at, residual));
+        else if (run.state == State::stalled)
+            stop_.event(fmt::format("{}the residual has not halved since iteration {}, the true one is {:.2e}", who,
+                                    run.marked_at, residual));
+    }
+
+    void end(int j, Status status) {
+        columns_[static_cast<std::size_t>(j)].finished = true;
+        auto& result = result_columns_[static_cast<std::size_t>(j)];
+        const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
+        result.status = status;
+        result.iterations = run.state == State::active ? stop_.iteration() : run.ended_at;
+    }
+
+    Result finish() {
+        for (int j = 0; j < V_.columns(); ++j)
+            if (!columns_[static_cast<std::size_t>(j)].finished)
+                end(j, V_.interrupted() ? Status::interrupted : Status::max_iterations);
+
+        Result result;
+        result.iterations = stop_.iteration();
+        for (int j = 0; j < V_.columns(); ++j) {
+            auto& column = result_columns_[static_cast<std::size_t>(j)];
+            const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
+            if (std::isfinite(columns_[static_cast<std::size_t>(j)].residual))
+                column.relative_residual = columns_[static_cast<std::size_t>(j)].residual / run.norm_b;
+            column.recursive_residual = run.recursive / run.norm_b;
+        }
+        result.status = Status::converged;
+        for (const auto& column : result_columns_)
+            if (result.status == Status::converged) result.status = column.status;
+        result.columns = std::move(result_columns_);
+        result.events = std::move(early_events_);
+        std::ranges::move(stop_.take_events(), std::back_inserter(result.events));
+        result.history = stop_.take_history();
+        result.ledger = V_.ledger();
+        result.per_iteration = fell_back_ ? per_iteration_ : per_iteration();
+        result.vectors = vectors_;
+        return result;
+    }
+
+    const Method* method_;
+    Options method_options_;
+    const SolveOptions& options_;
+    Space<T> V_;
+    LinearMap<T> A_, M_;
+    Workspace<T> own_;
+    MultiVector<T> b_, x_, r_, best_x_;
+    std::vector<Column> columns_;
+    std::vector<ColumnResult> result_columns_;
+    std::vector<Event> early_events_;
+    Stop<T> stop_;
+    int vectors_ = 0;
+    bool fell_back_ = false;
+    PerIteration per_iteration_;  // of the method asked for, once another has taken over
+};
+
+}  // namespace
+
+template <class T>
+Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
+             MultiVector<T> b, MultiVector<T> x, const SolveOptions& options) {
+    const Spec spec = parse_spec(options.method);
+    const Method& method = find_method(spec.name);
+    const Options method_options = Options(spec, method.options);
+    agree(comm, [&] {
+        if (b.rows() != x.rows() || b.columns() != x.columns())
+            throw InputError(fmt::format("b is {} × {} on rank {}, x is {} × {}", b.rows(), b.columns(), comm.rank(),
+                                         x.rows(), x.columns()));
+        if (b.columns() < 1 || b.columns() > max_columns)
+            throw InputError(fmt::format("{} right-hand sides: one solve takes 1 to {}", b.columns(), max_columns));
+        if (!(options.rtol >= 0) || !(options.atol >= 0))
+            throw InputError(
+                fmt::format("tolerances must not be negative: rtol = {}, atol = {}", options.rtol, options.atol));
+        if (options.max_iterations < 0)
+            throw InputError(fmt::format("the iteration limit is {}", options.max_iterations));
+        if (options.threads < 1) throw InputError(fmt::format("{} threads: at least one is needed", options.threads));
+    });
+    if (all_max(comm, Global{b.columns()}) != all_min(comm, Global{b.columns()}))
+        throw InputError("the ranks disagree on the number of right-hand sides");
+
+    const auto start = std::chrono::steady_clock::now();
+    Result result = Driver<T>(comm, method, method_options, A, M, b, x, options).run();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    result.solve_seconds = all_max(comm, seconds.count());
+    return result;
+}
+
+template Result solve(Comm&, AnyOperator<double>, AnyOperator<double>, MultiVector<double>, MultiVector<double>,
+                      const SolveOptions&);
+
+}  // namespace stretto

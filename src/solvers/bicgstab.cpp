@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/solvers/bicgstab.hpp"
+
+#include "stretto/solvers/registry.hpp"
+
+namespace stretto {
+namespace {
+constexpr OptionInfo options[] = {
+    {.name = "patience",
+     .default_value = 500,
+     .minimum = 1,
+     .maximum = 1e9,
+     .help = "iterations in which the residual must halve, or the run is given up",
+     .integral = true},
+};
+}
+
+extern const Method bicgstab_row;
+constinit const Method bicgstab_row{
+    .name = "bicgstab",
+    .title = "stabilised biconjugate gradients",
+    .source = "van der Vorst 1992; Krasnopolsky 2019, Algorithms 2 and 5",
+    .classic = "bicgstab",
+    .positive_definite = false,
+    .vectors = 6,
+    .vectors_preconditioned = 8,
+    .applies = 2,
+    .preconditionings = 2,
+    .reductions = 3,
+    .hidden_reductions = 0,
+    .options = options,
+    .run = bicgstab<double>,
+};
+
+}  // namespace stretto

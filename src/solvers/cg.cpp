@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/solvers/cg.hpp"
+
+#include "stretto/solvers/registry.hpp"
+
+namespace stretto {
+namespace {
+constexpr OptionInfo options[] = {
+    {.name = "patience",
+     .default_value = 5000,
+     .minimum = 1,
+     .maximum = 1e9,
+     .help = "iterations in which the residual must halve, or the run is given up",
+     .integral = true},
+};
+}
+
+extern const Method cg_row;
+constinit const Method cg_row{
+    .name = "cg",
+    .title = "conjugate gradients",
+    .source = "Hestenes and Stiefel 1952",
+    .classic = "cg",
+    .positive_definite = true,
+    .vectors = 3,
+    .vectors_preconditioned = 4,
+    .applies = 1,
+    .preconditionings = 1,
+    .reductions = 2,
+    .hidden_reductions = 0,
+    .options = options,
+    .run = cg<double>,
+};
+
+}  // namespace stretto

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/solvers/pipelined_cg.hpp"
+
+#include "stretto/solvers/registry.hpp"
+
+namespace stretto {
+namespace {
+constexpr OptionInfo options[] = {
+    {.name = "check",
+     .default_value = 50,
+     .minimum = 0,
+     .maximum = 1e9,
+     .help = "iterations between measurements of the residual gap; 0: never",
+     .integral = true},
+    {.name = "patience",
+     .default_value = 5000,
+     .minimum = 1,
+     .maximum = 1e9,
+     .help = "iterations in which the residual must halve, or the run is given up",
+     .integral = true},
+};
+}
+
+extern const Method pipelined_cg_row;
+constinit const Method pipelined_cg_row{
+    .name = "pipelined_cg",
+    .title = "pipelined conjugate gradients",
+    .source = "Ghysels and Vanroose 2014, Algorithm 4",
+    .classic = "cg",
+    .positive_definite = true,
+    .vectors = 6,
+    .vectors_preconditioned = 9,
+    .applies = 1,
+    .preconditionings = 1,
+    .reductions = 1,
+    .hidden_reductions = 1,
+    .options = options,
+    .run = pipelined_cg<double>,
+};
+
+}  // namespace stretto

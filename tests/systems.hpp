@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "stretto/core/collective.hpp"
+#include "stretto/core/random.hpp"
+#include "stretto/matrix/csr.hpp"
+#include "stretto/matrix/generators.hpp"
+#include "stretto/precond/jacobi.hpp"
+#include "stretto/solvers/registry.hpp"
+#include "stretto/solvers/solve.hpp"
+
+namespace stretto {
+
+/// A matrix given by a function of row and column, for small tests; zeros are left out.
+inline CsrMatrix<double> matrix(Comm& comm, Global n, const std::function<double(Global, Global)>& entry,
+                                int threads = 1) {
+    auto partition = Partition::even(n, comm.size());
+    LocalRows<double> rows;
+    for (Global i = partition.first(comm.rank()); i < partition.first(comm.rank() + 1); ++i) {
+        for (Global j = 0; j < n; ++j)
+            if (const double value = entry(i, j); value != 0) {
+                rows.columns.push_back(j);
+                rows.values.push_back(value);
+            }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    return {comm, std::move(partition), std::move(rows), threads};
+}
+
+inline CsrMatrix<double> problem(Comm& comm, const std::string& spec, int threads = 1) {
+    auto [partition, rows] = generate(comm, spec);
+    return {comm, std::move(partition), std::move(rows), threads};
+}
+
+/// This rank's rows of n × m values given by a function of global row and column.
+class Values {
+public:
+    Values(const CsrMatrix<double>& A, int columns, const std::function<double(Global, int)>& f = {})
+        : rows_(A.local_rows()),
+          columns_(columns),
+          data_(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns)) {
+        const Global first = A.partition().first(A.comm().rank());
+        for (Index i = 0; f && i < rows_; ++i)
+            for (int j = 0; j < columns; ++j) view()(i, j) = f(first + i, j);
+    }
+    MultiVector<double> view() { return {data_.data(), rows_, columns_}; }
+    const std::vector<double>& data() const { return data_; }
+
+private:
+    Index rows_;
+    int columns_;
+    std::vector<double> data_;
+};
+
+/// ‖b − A x‖/‖b‖ per column, computed without the solver.
+inline std::vector<double> true_residuals(const CsrMatrix<double>& A, Values& b, Values& x) {
+    const int m = b.view().columns();
+    Values ax(A, m);
+    A.apply(x.view(), ax.view());
+    std::vector<double> sums(static_cast<std::size_t>(2 * m));
+    for (Index i = 0; i < A.local_rows(); ++i)
+        for (int j = 0; j < m; ++j) {
+            const double bj = b.view()(i, j), r = bj - ax.view()(i, j);
+            sums[static_cast<std::size_t>(j)] += r * r;
+            sums[static_cast<std::size_t>(m + j)] += bj * bj;
+        }
+    MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2 * m, MPI_DOUBLE, MPI_SUM, A.comm().mpi());
+    std::vector<double> residuals;
+    for (std::size_t j = 0; j < static_cast<std::size_t>(m); ++j) {
+        const double norm = std::sqrt(sums[j + static_cast<std::size_t>(m)]);
+        residuals.push_back(std::sqrt(sums[j]) / (norm > 0 ? norm : 1));
+    }
+    return residuals;
+}
+
+/// The largest |x − y| over all ranks.
+inline double distance(const Comm& comm, const Values& x, const Values& y) {
+    double largest = 0;
+    for (std::size_t i = 0; i < x.data().size(); ++i) largest = std::max(largest, std::abs(x.data()[i] - y.data()[i]));
+    return all_max(comm, largest);
+}
+
+}  // namespace stretto

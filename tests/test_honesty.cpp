@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "stretto/matrix/matrix_market.hpp"
+#include "systems.hpp"
+
+using namespace stretto;
+
+namespace {
+
+/// The contract: converged means ‖b − Ax‖ ≤ tolerance, recomputed here; nothing aborts, hangs or returns a
+/// NaN.
+struct HonestyTest : testing::TestWithParam<const Method*> {
+    MpiComm comm;
+    const Method& method = *GetParam();
+
+    Result run(const CsrMatrix<double>& A, Values& b, Values& x, SolveOptions o = {}, bool jacobi = false) {
+        o.method = method.name;
+        const Jacobi M(A);
+        const auto result = jacobi ? solve<double>(comm, A, M, b.view(), x.view(), o)
+                                   : solve<double>(comm, A, Identity{}, b.view(), x.view(), o);
+        const auto residuals = true_residuals(A, b, x);
+        for (std::size_t j = 0; j < residuals.size(); ++j) {
+            const auto& column = result.columns[j];
+            if (column.status == Status::converged) {
+                EXPECT_LE(residuals[j], o.rtol * (1 + 1e-6) + 1e-300) << method.name << " lied about column " << j;
+            }
+            // The residual reported is that of the x returned.
+            if (std::isfinite(column.relative_residual)) {
+                EXPECT_NEAR(residuals[j], column.relative_residual, 1e-3 * residuals[j] + 1e-15);
+            }
+        }
+        EXPECT_EQ(result.converged(), std::ranges::all_of(result.columns, [](const auto& column) {
+                      return column.status == Status::converged;
+                  }));
+        return result;
+    }
+};
+
+TEST_P(HonestyTest, ZeroRightHandSideHasTheZeroSolution) {
+    const auto A = problem(comm, "poisson2d:8");
+    Values b(A, 1), x(A, 1, [](Global, int) { return 3.0; });
+    const auto result = run(A, b, x);
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_EQ(result.iterations, 0);
+    for (const double value : x.data()) EXPECT_EQ(value, 0);
+}
+
+TEST_P(HonestyTest, AnExactStartTakesNoIteration) {
+    const auto A = problem(comm, "poisson2d:8");
+    Values x(A, 1, [](Global row, int) { return static_cast<double>(row % 5); }), b(A, 1);
+    A.apply(x.view(), b.view());
+    const auto result = run(A, b, x);
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_EQ(result.iterations, 0);
+}
+
+TEST_P(HonestyTest, OneByOneAndMoreRanksThanRows) {
+    const auto A = matrix(comm, 1, [](Global, Global) { return 4.0; });
+    Values b(A, 2, [](Global, int j) { return j + 1.0; }), x(A, 2);
+    EXPECT_EQ(run(A, b, x).status, Status::converged);
+    for (Index i = 0; i < A.local_rows(); ++i) EXPECT_NEAR(x.view()(i, 1), 0.5, 1e-15);
+}
+
+TEST_P(HonestyTest, TheIdentityTakesOneIteration) {
+    const auto A = matrix(comm, 50, [](Global i, Global j) { return i == j ? 1.0 : 0.0; });
+    Values b(A, 3, [](Global row, int j) { return uniform(1, row, j); }), x(A, 3);
+    const auto result = run(A, b, x);
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_LE(result.iterations, 2);
+}
+
+TEST_P(HonestyTest, BeyondDoublePrecisionItStagnatesAndSaysWhere) {
+    const auto A = problem(comm, "jump2d:30,contrast=1e4");
+    Values b(A, 1, [](Global row, int) { return uniform(1, row); }), x(A, 1);
+    SolveOptions o;
+    o.rtol = 1e-17;
+    const auto result = run(A, b, x, o, true);
+    EXPECT_EQ(result.status, Status::stagnated);
+    EXPECT_LT(result.relative_residual(), 1e-12);
+    EXPECT_FALSE(result.events.empty());
+}
+
+TEST_P(HonestyTest, SingularMatrices) {
+    // The Neumann Laplacian in one dimension: consistent for b of zero mean, inconsistent for the others.
+    const auto A = matrix(comm, 60, [](Global i, Global j) {
+        if (i == j) return i == 0 || i == 59 ? 1.0 : 2.0;
+        return std::abs(i - j) == 1 ? -1.0 : 0.0;
+    });
+    Values b(A, 2, [](Global row, int j) { return j == 1 ? 1.0 : row < 30 ? 1.0 : -1.0; }), x(A, 2);
+    const auto result = run(A, b, x);
+    EXPECT_EQ(result.columns[0].status, Status::converged);
+    EXPECT_NE(result.columns[1].status, Status::converged);
+    const auto zero = matrix(comm, 10, [](Global, Global) { return 0.0; });
+    Values b0(zero, 1, [](Global, int) { return 1.0; }), x0(zero, 1);
+    EXPECT_NE(run(zero, b0, x0).status, Status::converged);
+}
+
+TEST_P(HonestyTest, IndefiniteMatricesAreNamedOrSolved) {
+    // Eigenvalues of both signs.
+    const auto A =
+        matrix(comm, 40, [](Global i, Global j) { return i == j ? (i % 2 ? 1.0 + 0.1 * i : -2.0 - 0.2 * i) : 0.0; });
+    Values b(A, 1, [](Global row, int) { return uniform(1, row); }), x(A, 1);
+    const auto result = run(A, b, x);
+    const auto expect = [&](const Result& r, Status status) {
+        if (method.positive_definite) {
+            EXPECT_EQ(r.status, status);
+        }
+    };
+    expect(result, Status::indefinite_matrix);
+    const auto negative = matrix(comm, 40, [](Global i, Global j) { return i == j ? -1.0 - i : 0.0; });
+    Values xn(negative, 1);
+    expect(run(negative, b, xn), Status::indefinite_matrix);
+    Values xp(negative, 1);
+    expect(run(negative, b, xp, {}, true), Status::indefinite_preconditioner);
+}
+
+TEST_P(HonestyTest, SkewSymmetricMatrices) {
+    // ω = (t, s)/(t, t) vanishes: BiCGStab breaks down at once, however it starts.
+    const auto A = matrix(comm, 40, [](Global i, Global j) { return j == i + 1 ? 1.0 : i == j + 1 ? -1.0 : 0.0; });
+    Values b(A, 1, [](Global row, int) { return uniform(1, row); }), x(A, 1);
+    EXPECT_NE(run(A, b, x).status, Status::converged);
+}
+
+TEST_P(HonestyTest, ABreakdownOfTheShadowVectorIsRecovered) {
+    if (method.positive_definite) GTEST_SKIP() << "has no shadow vector";
+    // (Ar, r) = 0 for the first residual, so r0 = r breaks down; another shadow vector does not.
+    const auto A = matrix(comm, 32, [](Global i, Global j) {
+        if (i / 2 != j / 2) return 0.0;
+        return i == j ? (i % 2 ? 3.0 : -3.0) : i < j ? 2.0 : -2.0 + 0.01 * static_cast<double>(i);
+    });
+    Values b(A, 3, [](Global row, int j) { return j == 0    ? 1.0
+                                                  : j == 1  ? uniform(1, row)
+                                                  : row % 2 ? 1.0
+                                                            : -1.0; }),
+        x(A, 3);
+    const auto result = run(A, b, x);
+    for (const auto& column : result.columns) EXPECT_NE(column.status, Status::not_finite);
+}
+
+TEST_P(HonestyTest, NotFiniteInput) {
+    const auto A = problem(comm, "poisson2d:8");
+    Values b(A, 3, [](Global row, int j) { return j == 1 && row == 5 ? NAN : j == 2 && row == 1 ? 1e200 : 1.0; });
+    Values x(A, 3, [](Global row, int j) { return j == 0 && row == 0 ? NAN : 0.0; });
+    const auto result = run(A, b, x);
+    EXPECT_EQ(result.columns[0].status, Status::converged) << "a start that is no number is no start";
+    EXPECT_EQ(result.columns[1].status, Status::not_finite);
+    EXPECT_EQ(result.columns[2].status, Status::not_finite) << "its square overflows";
+}
+
+TEST_P(HonestyTest, ScalesOfTheRightHandSide) {
+    const auto A = problem(comm, "poisson2d:20");
+    for (const double scale : {1e-100, 1e-8, 1.0, 1e8, 1e100}) {
+        Values b(A, 1, [&](Global row, int) { return scale * uniform(1, row); }), x(A, 1);
+        EXPECT_EQ(run(A, b, x).status, Status::converged) << scale;
+    }
+}
+
+TEST_P(HonestyTest, LimitsAndInterrupts) {
+    const auto A = problem(comm, "poisson2d:40");
+    Values b(A, 1, [](Global row, int) { return uniform(1, row); }), x(A, 1);
+    for (const int limit : {0, 1, 7}) {
+        SolveOptions o;
+        o.max_iterations = limit;
+        const auto result = run(A, b, x, o);
+        EXPECT_EQ(result.status, Status::max_iterations);
+        EXPECT_EQ(result.iterations, limit);
+    }
+    std::atomic<bool> flag{false};
+    SolveOptions o;
+    o.interrupt = &flag;
+    o.progress = [&](const ProgressInfo& info) { flag = flag || (info.iteration == 5 && comm.rank() == 0); };
+    const auto result = run(A, b, x, o);
+    EXPECT_EQ(result.status, Status::interrupted);
+    EXPECT_NEAR(result.iterations, 6, 1);
+}
+
+TEST_P(HonestyTest, WrongSizesAndOptionsAreRefusedOnAllRanks) {
+    const auto A = problem(comm, "poisson2d:8");
+    Values b(A, 2), x(A, 1), many(A, 65), many_x(A, 65);
+    EXPECT_THROW(run(A, b, x), InputError);
+    EXPECT_THROW(run(A, many, many_x), InputError);
+    SolveOptions negative;
+    negative.rtol = -1;
+    Values x2(A, 2);
+    EXPECT_THROW(run(A, b, x2, negative), InputError);
+    SolveOptions o;
+    for (const auto* text :
+         {"nonsense", "cg:depth=3", "pipelined_cg:check=-1", "pipelined_cg:check=1.5", "cg:patience="}) {
+        o.method = text;
+        EXPECT_THROW((void)solve<double>(comm, A, Identity{}, b.view(), x2.view(), o), InputError) << text;
+    }
+}
+
+TEST_P(HonestyTest, HugeConditionNumbers) {
+    for (const double kappa : {1e6, 1e10, 1e14}) {
+        const auto A = matrix(comm, 200, [&](Global i, Global j) {
+            return i == j ? std::pow(kappa, -static_cast<double>(i) / 199) : 0.0;
+        });
+        Values b(A, 1, [](Global row, int) { return uniform(1, row); }), x(A, 1);
+        SolveOptions o;
+        o.rtol = 1e-10;
+        o.max_iterations = 4000;
+        (void)run(A, b, x, o);
+    }
+}
+
+TEST_P(HonestyTest, RealMatricesToFourTolerances) {
+    const char* folder = std::getenv("STRETTO_MATRICES");
+    if (!folder) GTEST_SKIP() << "set STRETTO_MATRICES to a folder of .mtx.gz files";
+    int solved = 0;
+    for (const auto* file : {"jpwh_991", "orsirr_1", "nos3", "pde900", "sherman1", "pyamg_bar", "steam2", "watt_1"}) {
+        auto [partition, rows] = read_matrix(comm, std::string(folder) + "/" + file + ".mtx.gz", 1);
+        const CsrMatrix<double> A(comm, std::move(partition), std::move(rows));
+        Values ones(A, 1, [](Global, int) { return 1.0; }), b(A, 1);
+        A.apply(ones.view(), b.view());
+        for (const double rtol : {1e-6, 1e-8, 1e-10, 1e-12}) {
+            Values x(A, 1);
+            SolveOptions o;
+            o.rtol = rtol;
+            o.max_iterations = 3000;
+            solved += run(A, b, x, o, true).converged();
+        }
+    }
+    EXPECT_GE(solved, method.positive_definite ? 8 : 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, HonestyTest, testing::ValuesIn(methods().begin(), methods().end()),
+                         [](const auto& test) { return std::string(test.param->name); });
+
+}  // namespace

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "allocations.hpp"
+#include "stretto/testing/chaotic_comm.hpp"
+#include "stretto/testing/counting_comm.hpp"
+#include "systems.hpp"
+
+using namespace stretto;
+
+namespace {
+
+constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j); };
+
+/// Every test here runs for every method of the registry, with and without a preconditioner.
+struct MethodTest : testing::TestWithParam<std::tuple<const Method*, bool>> {
+    MpiComm comm;
+    const Method& method = *std::get<0>(GetParam());
+    const bool preconditioned = std::get<1>(GetParam());
+    /// A problem the method is for, not symmetric where that is allowed.
+    std::string spec = method.positive_definite ? "jump2d:23x31,contrast=100" : "convdiff2d:23x31,peclet=30";
+
+    /// Without the safeguards, which act now and then and not in every iteration.
+    std::string bare() const { return std::string(method.name) + (method.name == method.classic ? "" : ":check=0"); }
+    SolveOptions options(double rtol = 1e-8) const {
+        SolveOptions o;
+        o.method = method.name;
+        o.rtol = rtol;
+        return o;
+    }
+    Result run(Comm& on, const CsrMatrix<double>& A, Values& b, Values& x, const SolveOptions& o) const {
+        const Jacobi M(A);
+        return preconditioned ? solve<double>(on, A, M, b.view(), x.view(), o)
+                              : solve<double>(on, A, Identity{}, b.view(), x.view(), o);
+    }
+};
+
+TEST_P(MethodTest, FindsTheSolutionForAnyNumberOfColumns) {
+    const auto A = problem(comm, spec);
+    for (const int columns : {1, 2, 3, 4, 7, 16, 33}) {
+        Values expected(A, columns, random_values), b(A, columns), x(A, columns);
+        A.apply(expected.view(), b.view());
+        const auto result = run(comm, A, b, x, options(1e-11));
+        EXPECT_EQ(result.status, Status::converged) << columns << " columns";
+        EXPECT_LT(distance(comm, x, expected), 1e-6);
+        const auto residuals = true_residuals(A, b, x);
+        for (int j = 0; j < columns; ++j) {
+            const auto& column = result.columns[static_cast<std::size_t>(j)];
+            EXPECT_EQ(column.status, Status::converged);
+            EXPECT_LE(residuals[static_cast<std::size_t>(j)], 1.0000001e-11);
+            EXPECT_NEAR(column.relative_residual, residuals[static_cast<std::size_t>(j)], 1e-13);
+        }
+    }
+}
+
+TEST_P(MethodTest, ColumnsTogetherAreColumnsOneByOne) {
+    const auto A = problem(comm, spec);
+    // Columns of very different difficulty: smooth, random, an exact start, zero.
+    const auto values = [](Global row, int j) {
+        return j == 0 ? 1.0 : j == 1 ? 1e6 * uniform(5, row, 1) : j == 2 ? 1e-6 * uniform(5, row, 2) : 0.0;
+    };
+    Values b(A, 4, values), x(A, 4);
+    const auto together = run(comm, A, b, x, options());
+    for (int j = 0; j < 4; ++j) {
+        Values bj(A, 1, [&](Global row, int) { return values(row, j); }), xj(A, 1);
+        const auto alone = run(comm, A, bj, xj, options());
+        EXPECT_EQ(together.columns[static_cast<std::size_t>(j)].status, alone.status);
+        EXPECT_NEAR(together.columns[static_cast<std::size_t>(j)].iterations, alone.iterations,
+                    1 + 0.1 * alone.iterations)
+            << "column " << j;
+        double scale = 0, difference = 0;
+        for (Index i = 0; i < A.local_rows(); ++i) {
+            scale = std::max(scale, std::abs(xj.view()(i)));
+            difference = std::max(difference, std::abs(x.view()(i, j) - xj.view()(i)));
+        }
+        EXPECT_LE(all_max(comm, difference), 1e-5 * all_max(comm, scale)) << "column " << j;
+    }
+}
+
+TEST_P(MethodTest, MergedIsBasicIsThreads) {
+    Result results[4];
+    for (int k = 0; k < 4; ++k) {
+        const int threads = k < 2 ? 1 : 2;
+        const auto A =
+            problem(comm, method.positive_definite ? "poisson2d:140x110" : "convdiff2d:140x110,peclet=30", threads);
+        Values b(A, 1, random_values), x(A, 1);
+        auto o = options();
+        o.threads = threads;
+        o.formulation = k % 2 == 0 ? Formulation::merged : Formulation::basic;
+        results[k] = run(comm, A, b, x, o);
+        EXPECT_EQ(results[k].status, Status::converged);
+        // Another order of summation is another rounding, which BiCGStab amplifies.
+        EXPECT_NEAR(results[k].iterations, results[0].iterations, 0.15 * results[0].iterations);
+    }
+}
+
+TEST_P(MethodTest, FollowsItsClassicMethod) {
+    const auto A = problem(comm, method.positive_definite ? "poisson2d:40x30" : "convdiff2d:40x30,peclet=20");
+    Values b(A, 1, random_values);
+    std::map<std::string_view, Result> results;
+    for (const auto name : {method.name, method.classic}) {
+        Values x(A, 1);
+        auto o = options();
+        o.method = name;
+        o.history = true;
+        results[name] = run(comm, A, b, x, o);
+        EXPECT_EQ(results[name].status, Status::converged);
+    }
+    const auto &own = results[method.name], &classic = results[method.classic];
+    for (std::size_t i = 0; i < 15; ++i)
+        EXPECT_NEAR(own.history[i] / classic.history[i], 1, 1e-6) << "iteration " << i + 1;
+    EXPECT_NEAR(own.iterations, classic.iterations, 0.06 * classic.iterations + 1);
+    EXPECT_EQ(static_cast<int>(own.history.size()), own.iterations);
+}
+
+TEST_P(MethodTest, AnswersDoNotDependOnTheNumberOfRanks) {
+    MpiComm alone(MPI_COMM_SELF);
+    const auto A = problem(comm, spec), A1 = problem(alone, spec);
+    Values b(A, 2, random_values), x(A, 2), b1(A1, 2, random_values), x1(A1, 2);
+    const auto all = run(comm, A, b, x, options(1e-10)), one = run(alone, A1, b1, x1, options(1e-10));
+    EXPECT_NEAR(all.iterations, one.iterations, 2 + 0.03 * one.iterations);
+    const Global first = A.partition().first(comm.rank());
+    for (Index i = 0; i < A.local_rows(); ++i)
+        for (int j = 0; j < 2; ++j) ASSERT_NEAR(x.view()(i, j), x1.view()(static_cast<Index>(first) + i, j), 1e-5);
+}
+
+TEST_P(MethodTest, IsTheSameUnderChaos) {
+    const auto A = problem(comm, spec);
+    ChaoticComm chaos(comm, 11);
+    const auto chaotic_A = problem(chaos, spec);
+    Values b(A, 3, random_values), x(A, 3), chaotic_x(A, 3);
+    const auto plain = run(comm, A, b, x, options()), chaotic = run(chaos, chaotic_A, b, chaotic_x, options());
+    EXPECT_EQ(plain.iterations, chaotic.iterations);
+    EXPECT_EQ(x.data(), chaotic_x.data());
+}
+
+TEST_P(MethodTest, CostsWhatItsRegistryRowSays) {
+    CountingComm counting(comm);
+    const auto A = problem(counting, "poisson2d:40");
+    Values b(A, 1, random_values), x(A, 1);
+    auto o = options();
+    o.method = bare();
+    const auto result = run(counting, A, b, x, o);
+    const auto& per = result.per_iteration;
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_EQ(per.applies, method.applies);
+    EXPECT_EQ(per.preconditionings, preconditioned ? method.preconditionings : 0);
+    EXPECT_EQ(per.reductions, method.reductions);
+    EXPECT_EQ(per.hidden_reductions, method.hidden_reductions);
+    EXPECT_EQ(result.vectors, preconditioned ? method.vectors_preconditioned : method.vectors);
+    // Nothing is communicated that the account does not show: each product is one exchange.
+    std::int64_t reductions = 0, applies = 0;
+    for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) {
+        reductions += result.ledger.at(phase).reductions;
+        applies += result.ledger.at(phase).applies;
+    }
+    EXPECT_EQ(counting.sums, reductions);
+    EXPECT_EQ(counting.exchanges, A.neighbours() > 0 ? applies : 0);
+    EXPECT_GT(counting.bytes_charged, 0);
+}
+
+TEST_P(MethodTest, IterationsAllocateNothing) {
+    const auto A = problem(comm, "poisson2d:40");
+    Values b(A, 2, random_values), x(A, 2);
+    std::int64_t before = 0;
+    int quiet = 0;
+    auto o = options(1e-10);
+    o.method = bare();
+    o.progress = [&](const ProgressInfo& info) {
+        // MPI itself allocates for its requests; alone, nothing does.
+        if (info.iteration > 3 && comm.size() == 1) {
+            EXPECT_EQ(allocations.load(), before) << "iteration " << info.iteration;
+        }
+        before = allocations.load();
+        ++quiet;
+    };
+    EXPECT_TRUE(run(comm, A, b, x, o).converged());
+    EXPECT_GT(quiet, 20);
+}
+
+std::string method_name(const testing::TestParamInfo<MethodTest::ParamType>& info) {
+    return std::string(std::get<0>(info.param)->name) + (std::get<1>(info.param) ? "_jacobi" : "");
+}
+INSTANTIATE_TEST_SUITE_P(Registry, MethodTest,
+                         testing::Combine(testing::ValuesIn(methods().begin(), methods().end()), testing::Bool()),
+                         method_name);
+
+// Krasnopolsky 2019 (003), Table 2: vector reads and writes of one iteration.
+TEST(Table2, ComesOutOfTheTextOfTheMethods) {
+    struct Row {
+        std::string_view method;
+        bool preconditioned;
+        double basic_reads, basic_writes, merged_reads, merged_writes;
+    };
+    for (const Row& row : {Row{"bicgstab", false, 18, 4, 14, 4}, Row{"pipelined_bicgstab", false, 34, 9, 18, 8},
+                           Row{"bicgstab", true, 18, 4, 15, 4}, Row{"pipelined_bicgstab", true, 43, 13, 23, 11}}) {
+        const auto basic = iteration_cost(find_method(row.method), Formulation::basic, row.preconditioned);
+        const auto merged = iteration_cost(find_method(row.method), Formulation::merged, row.preconditioned);
+        EXPECT_EQ(basic.vector_reads, row.basic_reads) << row.method << row.preconditioned;
+        EXPECT_EQ(basic.vector_writes, row.basic_writes) << row.method << row.preconditioned;
+        EXPECT_EQ(merged.vector_reads, row.merged_reads) << row.method << row.preconditioned;
+        EXPECT_EQ(merged.vector_writes, row.merged_writes) << row.method << row.preconditioned;
+    }
+}
+
+}  // namespace
