@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "stretto/core/comm.hpp"
+
+/// Exit codes of the command line.
+enum ExitCode { exit_converged = 0, exit_not_converged = 1, exit_bad_input = 2 };
+
+/// The arguments of `stretto solve`.
+struct SolveArguments {
+    std::string problem;
+    std::string rhs = "ones";
+    int columns = 0;  ///< 0: one, or as many as the file has
+    std::vector<std::string> methods;
+    std::string precond = "none";
+    double rtol = 1e-8;
+    double atol = 0;
+    int max_iterations = 10000;
+    std::string formulation = "merged";
+    int threads = 0;  ///< 0: the cores of the node over its ranks
+    std::string json, history, solution;
+};
+
+/// Collective. Solves and reports. Throws stretto::InputError on every rank alike.
+int run_solve(stretto::Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Prints methods, preconditioners and problems, with options and costs. On one rank.
+int run_list(const std::string& json);

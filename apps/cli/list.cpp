@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "report.hpp"
+#include "stretto/matrix/generators.hpp"
+#include "stretto/precond/preconditioner.hpp"
+#include "stretto/solvers/registry.hpp"
+
+using namespace stretto;
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json describe(std::span<const OptionInfo> options) {
+    auto list = ordered_json::array();
+    for (const auto& option : options)
+        list.push_back({{"name", option.name},
+                        {"default", option.default_value},
+                        {"minimum", option.minimum},
+                        {"maximum", option.maximum},
+                        {"integral", option.integral},
+                        {"help", option.help}});
+    return list;
+}
+
+ordered_json describe(const Method& method) {
+    const auto cost = [&](bool preconditioned) {
+        const auto merged = iteration_cost(method, Formulation::merged, preconditioned);
+        const auto basic = iteration_cost(method, Formulation::basic, preconditioned);
+        return ordered_json{{"vectors_stored", preconditioned ? method.vectors_preconditioned : method.vectors},
+                            {"applies", merged.applies},
+                            {"preconditionings", merged.preconditionings},
+                            {"reductions", merged.reductions},
+                            {"hidden_reductions", merged.hidden_reductions},
+                            {"vector_reads", {{"basic", basic.vector_reads}, {"merged", merged.vector_reads}}},
+                            {"vector_writes", {{"basic", basic.vector_writes}, {"merged", merged.vector_writes}}}};
+    };
+    return {{"name", method.name},
+            {"title", method.title},
+            {"source", method.source},
+            {"needs", method.positive_definite ? "symmetric positive definite" : "square"},
+            {"per_iteration", cost(false)},
+            {"per_iteration_preconditioned", cost(true)},
+            {"options", describe(method.options)}};
+}
+
+std::string traffic(const ordered_json& cost, const char* formulation) {
+    return fmt::format("{}+{}", cost["vector_reads"][formulation].get<int>(),
+                       cost["vector_writes"][formulation].get<int>());
+}
+
+void print_options(const ordered_json& options) {
+    for (const auto& option : options)
+        fmt::print("      {}={}  {}\n", option["name"].get<std::string>(), option["default"].get<double>(),
+                   option["help"].get<std::string>());
+}
+
+void print_text(const ordered_json& all) {
+    fmt::print("Methods (vectors stored beyond x and b; vector reads+writes of an iteration, basic and merged)\n\n");
+    for (const auto& method : all["methods"]) {
+        fmt::print("  {}  {} — {}; A {}\n", method["name"].get<std::string>(), method["title"].get<std::string>(),
+                   method["source"].get<std::string>(), method["needs"].get<std::string>());
+        for (const auto* key : {"per_iteration", "per_iteration_preconditioned"}) {
+            const auto& cost = method[key];
+            fmt::print(
+                "      {:<20} {} product{}, {} reduction{}, {} hidden; {:>2} vectors; {:>5} basic, {:>5} "
+                "merged\n",
+                std::string_view(key) == "per_iteration" ? "no preconditioner:" : "preconditioned:",
+                cost["applies"].get<int>(), cost["applies"] == 1.0 ? " " : "s", cost["reductions"].get<int>(),
+                cost["reductions"] == 1.0 ? " " : "s", cost["hidden_reductions"].get<int>(),
+                cost["vectors_stored"].get<int>(), traffic(cost, "basic"), traffic(cost, "merged"));
+        }
+        print_options(method["options"]);
+    }
+    fmt::print("\nPreconditioners\n\n");
+    for (const auto& kind : all["preconditioners"]) {
+        fmt::print("  {}  {}\n", kind["name"].get<std::string>(), kind["title"].get<std::string>());
+        print_options(kind["options"]);
+    }
+    fmt::print("\nProblems\n\n");
+    for (const auto& kind : all["problems"]) {
+        fmt::print("  {}:{}  {}\n", kind["name"].get<std::string>(), kind["arguments"].get<std::string>(),
+                   kind["help"].get<std::string>());
+        print_options(kind["options"]);
+    }
+}
+
+}  // namespace
+
+int run_list(const std::string& json) {
+    ordered_json all{{"stretto", STRETTO_VERSION}};
+    for (const Method* method : methods()) all["methods"].push_back(describe(*method));
+    for (const auto& kind : preconditioners())
+        all["preconditioners"].push_back(
+            {{"name", kind.name}, {"title", kind.title}, {"source", kind.source}, {"options", describe(kind.options)}});
+    for (const auto& kind : problems())
+        all["problems"].push_back({{"name", kind.name},
+                                   {"arguments", kind.arguments},
+                                   {"help", kind.help},
+                                   {"positive_definite", kind.positive_definite},
+                                   {"options", describe(kind.options)}});
+    if (json.empty() || json != "-") print_text(all);
+    if (!json.empty()) write_text(json, all.dump(2) + "\n");
+    return exit_converged;
+}

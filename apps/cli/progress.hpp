@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "stretto/solvers/stop.hpp"
+
+/// One line on the terminal while work goes on; silent where standard error is no terminal, and on other
+/// ranks.
+class ProgressLine {
+public:
+    explicit ProgressLine(int rank);
+    ~ProgressLine() { clear(); }
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    bool shown() const { return shown_; }
+
+    /// Iteration, residual, rate, and time left where the residual falls steadily enough to tell.
+    void show_solve(const std::string& method, const stretto::ProgressInfo& info);
+    /// A fraction of some work.
+    void show_fraction(const std::string& what, double fraction);
+    void clear();
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    bool due();
+    void print(std::string text);
+
+    bool shown_;
+    std::size_t width_ = 0;
+    Clock::time_point last_ = Clock::now();
+    // Where the rate of the last seconds is measured from.
+    Clock::time_point mark_ = Clock::now();
+    stretto::ProgressInfo marked_{0, 0, 0};
+};

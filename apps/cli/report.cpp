@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "stretto/core/collective.hpp"
+#include "stretto/core/error.hpp"
+
+using namespace stretto;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr int name_width = 30;
+
+/// JSON has no NaN.
+ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
+
+double all_sum(const Comm& comm, double mine) {
+    double total = 0;
+    MPI_Allreduce(&mine, &total, 1, MPI_DOUBLE, MPI_SUM, comm.mpi());
+    return total;
+}
+
+/// A count that is whole where nothing unusual happened.
+std::string count(const ordered_json& value) {
+    const double v = value.get<double>();
+    return v == std::round(v) ? fmt::format("{:.0f}", v) : fmt::format("{:.2f}", v);
+}
+
+}  // namespace
+
+void write_text(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        std::fputs(text.c_str(), stdout);
+        return;
+    }
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush()) throw InputError("cannot write " + path);
+}
+
+void Report::add(const Comm& comm, const std::string& method, const Result& result) {
+    const auto seconds = [&](Kernel kernel) { return all_max(comm, result.ledger.seconds(kernel)); };
+    const auto& per = result.per_iteration;
+    auto columns = ordered_json::array();
+    for (const auto& column : result.columns)
+        columns.push_back({{"status", name(column.status)},
+                           {"iterations", column.iterations},
+                           {"relative_residual", number(column.relative_residual)},
+                           {"recursive_residual", number(column.recursive_residual)}});
+    auto events = ordered_json::array();
+    for (const auto& event : result.events)
+        events.push_back(
+            {{"iteration", event.iteration}, {"text", event.text}, {"times", event.times}, {"last", event.last}});
+    const auto colon = method.find(':');
+
+    runs_.push_back({{"stretto", STRETTO_VERSION},
+                     {"method", method.substr(0, colon)},
+                     {"options", colon == method.npos ? "" : method.substr(colon + 1)},
+                     {"precond", head_.precond},
+                     {"formulation", head_.formulation},
+                     {"problem", head_.problem},
+                     {"rows", head_.rows},
+                     {"nonzeros", head_.nonzeros},
+                     {"columns", head_.columns},
+                     {"ranks", head_.ranks},
+                     {"threads", head_.threads},
+                     {"rtol", head_.rtol},
+                     {"atol", head_.atol},
+                     {"max_iterations", head_.max_iterations},
+                     {"status", name(result.status)},
+                     {"converged", result.converged()},
+                     {"iterations", result.iterations},
+                     {"columns_detail", columns},
+                     {"relative_residual", number(result.relative_residual())},
+                     {"seconds",
+                      {{"setup", head_.setup_seconds},
+                       {"solve", result.solve_seconds},
+                       {"by_kernel",
+                        {{"apply", seconds(Kernel::apply)},
+                         {"precondition", seconds(Kernel::precondition)},
+                         {"vectors", seconds(Kernel::vectors)},
+                         {"reductions", seconds(Kernel::reductions)}}}}},
+                     {"per_iteration",
+                      {{"applies", per.applies},
+                       {"preconditionings", per.preconditionings},
+                       {"reductions", per.reductions},
+                       {"hidden_reductions", per.hidden_reductions},
+                       {"vector_reads", per.vector_reads},
+                       {"vector_writes", per.vector_writes},
+                       {"bytes", all_sum(comm, per.bytes)}}},
+                     {"vectors_stored", result.vectors},
+                     {"remarks", head_.remarks},
+                     {"events", events}});
+}
+
+void Report::print_head() const {
+    fmt::print(
+        "{}: {} rows, {} nonzeros; {} right-hand side{}; precond {}; {} rank{} × {} thread{}; set up in "
+        "{:.2f} s\n",
+        head_.problem, head_.rows, head_.nonzeros, head_.columns, head_.columns == 1 ? "" : "s", head_.precond,
+        head_.ranks, head_.ranks == 1 ? "" : "s", head_.threads, head_.threads == 1 ? "" : "s", head_.setup_seconds);
+    for (const auto& remark : head_.remarks) fmt::print("  {}\n", remark);
+    fmt::print("\n{:<{}} {:<16} {:>10} {:>9} {:>9} {:>10} {:>13} {:>6} {:>11}\n", "method", name_width, "status",
+               "iterations", "seconds", "ms/iter", "true resid", "reductions/it", "hidden", "reads+writes");
+    std::fflush(stdout);
+}
+
+void Report::print_last() const {
+    const auto& run = runs_.back();
+    const auto& options = run["options"].get<std::string>();
+    const auto method = run["method"].get<std::string>() + (options.empty() ? "" : ":" + options);
+    const double seconds = run["seconds"]["solve"];
+    const int iterations = run["iterations"];
+    const auto& per = run["per_iteration"];
+    const auto& residual = run["relative_residual"];
+    fmt::print("{:<{}} {:<16} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>13} {:>6} {:>11}\n", method, name_width,
+               run["status"].get<std::string>(), iterations, seconds, iterations > 0 ? 1000 * seconds / iterations : 0,
+               residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
+               count(per["reductions"]), count(per["hidden_reductions"]),
+               count(per["vector_reads"]) + "+" + count(per["vector_writes"]));
+    std::fflush(stdout);
+}
+
+void Report::print_foot() const {
+    for (const auto& run : runs_) {
+        const bool several = runs_.size() > 1;
+        const std::string who = several ? run["method"].get<std::string>() + ": " : "";
+        if (!run["events"].empty()) fmt::print("\n");
+        for (const auto& event : run["events"])
+            fmt::print(
+                "  {}{}\n", who,
+                to_string(Event{event["iteration"], event["text"].get<std::string>(), event["times"], event["last"]}));
+        if (several) continue;
+        if (head_.columns > 1) {
+            fmt::print("\n{:>6} {:<26} {:>10} {:>11} {:>11}\n", "column", "status", "iterations", "true resid",
+                       "recursive");
+            int j = 0;
+            for (const auto& column : run["columns_detail"]) {
+                const auto residual = [&](const char* key) {
+                    return column[key].is_null() ? NAN : column[key].get<double>();
+                };
+                fmt::print("{:>6} {:<26} {:>10} {:>11.2e} {:>11.2e}\n", ++j, column["status"].get<std::string>(),
+                           column["iterations"].get<int>(), residual("relative_residual"),
+                           residual("recursive_residual"));
+            }
+        }
+        fmt::print("\nseconds by kernel:");
+        for (const auto& [kernel, seconds] : run["seconds"]["by_kernel"].items())
+            fmt::print("  {} {:.3f}", kernel, seconds.get<double>());
+        fmt::print("\n");
+    }
+}
+
+void Report::write_json(const std::string& path) const {
+    const ordered_json all = runs_.size() == 1 ? runs_.front() : ordered_json(runs_);
+    write_text(path, all.dump(2) + "\n");
+}
+
+void Report::write_history(const std::string& path, const Result& result) {
+    const std::size_t columns = std::max<std::size_t>(1, result.columns.size());
+    std::string text = "iteration";
+    for (std::size_t j = 1; j <= columns; ++j) text += fmt::format(",column_{}", j);
+    for (std::size_t i = 0; i < result.history.size(); ++i) {
+        if (i % columns == 0) text += fmt::format("\n{}", i / columns + 1);
+        const double norm = result.columns[i % columns].norm_b;
+        text += fmt::format(",{:.6e}", result.history[i] / (norm > 0 ? norm : 1));
+    }
+    write_text(path, text + "\n");
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "stretto/core/comm.hpp"
+#include "stretto/solvers/result.hpp"
+
+/// What a run of `stretto solve` has to tell: as a table for people and as JSON for programs.
+class Report {
+public:
+    struct Head {
+        std::string problem, precond, formulation;
+        stretto::Global rows, nonzeros;
+        int columns, ranks, threads;
+        double rtol, atol;
+        int max_iterations;
+        double setup_seconds;
+        std::vector<std::string> remarks;
+    };
+
+    explicit Report(Head head) : head_(std::move(head)) {}
+
+    /// Collective: seconds are the longest, bytes the sum of all ranks.
+    void add(const stretto::Comm& comm, const std::string& method, const stretto::Result& result);
+
+    void print_head() const;
+    void print_last() const;
+    void print_foot() const;
+    void write_json(const std::string& path) const;
+    static void write_history(const std::string& path, const stretto::Result& result);
+
+private:
+    Head head_;
+    std::vector<nlohmann::ordered_json> runs_;
+};
+
+/// Writes to a file, or to standard output for "-". Throws stretto::InputError if it cannot.
+void write_text(const std::string& path, const std::string& text);

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "commands.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "stretto/core/collective.hpp"
+#include "stretto/core/random.hpp"
+#include "stretto/matrix/csr.hpp"
+#include "stretto/matrix/generators.hpp"
+#include "stretto/matrix/matrix_market.hpp"
+#include "stretto/precond/preconditioner.hpp"
+#include "stretto/solvers/registry.hpp"
+#include "stretto/solvers/solve.hpp"
+
+using namespace stretto;
+
+namespace {
+
+/// OMP_NUM_THREADS where set, else the cores this process may use over the ranks that share its node.
+int default_threads(const Comm& comm) {
+    if (const char* set = std::getenv("OMP_NUM_THREADS")) return std::max(1, std::atoi(set));
+    MPI_Comm node = MPI_COMM_NULL;
+    int ranks = 1;
+    MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &ranks);
+    MPI_Comm_free(&node);
+    const Global cores = all_min(comm, Global{std::thread::hardware_concurrency()});
+    return static_cast<int>(std::max<Global>(1, cores / ranks));
+}
+
+bool is_problem(const std::string& text) {
+    const auto name = text.substr(0, text.find(':'));
+    return std::ranges::any_of(problems(), [&](const ProblemKind& kind) { return kind.name == name; });
+}
+
+CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
+    if (is_problem(problem)) {
+        auto [partition, rows] = generate(comm, problem);
+        return {comm, std::move(partition), std::move(rows), threads};
+    }
+    if (!std::filesystem::exists(problem)) {
+        std::string names;
+        for (const auto& kind : problems()) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
+        throw InputError(fmt::format("'{}' is neither a file nor a problem; the problems are {}", problem, names));
+    }
+    auto [partition, rows] = read_matrix(comm, problem, threads,
+                                         [&](double fraction) { line.show_fraction("reading " + problem, fraction); });
+    line.clear();
+    return {comm, std::move(partition), std::move(rows), threads};
+}
+
+/// This rank's rows of the right-hand sides, row-major.
+ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, ProgressLine& line) {
+    const Comm& comm = A.comm();
+    const int columns = std::max(arguments.columns, 1);
+    const auto make = [&](auto&& f) {
+        ArrayFile b{{}, columns};
+        const Global first = A.partition().first(comm.rank());
+        for (Index row = 0; row < A.local_rows(); ++row)
+            for (int j = 0; j < columns; ++j) b.values.push_back(f(first + row, j));
+        return b;
+    };
+    if (arguments.rhs == "ones") return make([](Global, int) { return 1.0; });
+    if (arguments.rhs == "A*ones") {
+        auto ones = make([](Global, int) { return 1.0; });
+        ArrayFile b{std::vector<double>(ones.values.size()), columns};
+        A.apply({ones.values.data(), A.local_rows(), columns}, {b.values.data(), A.local_rows(), columns});
+        return b;
+    }
+    if (arguments.rhs == "random" || arguments.rhs.starts_with("random:")) {
+        static constexpr OptionInfo seed_option[] = {{.name = "seed",
+                                                      .default_value = 1,
+                                                      .minimum = 0,
+                                                      .maximum = 9e15,
+                                                      .help = "of the random numbers",
+                                                      .integral = true}};
+        Spec spec{arguments.rhs, "random", {}, {}};
+        if (arguments.rhs.size() > 6) spec.options.emplace_back("seed", arguments.rhs.substr(7));
+        const auto seed = static_cast<std::uint64_t>(Options(spec, seed_option).number("seed"));
+        return make([seed](Global row, int j) { return uniform(seed, row, j); });
+    }
+    auto b = read_array(comm, arguments.rhs, A.partition(), A.threads(),
+                        [&](double fraction) { line.show_fraction("reading " + arguments.rhs, fraction); });
+    line.clear();
+    if (arguments.columns != 0 && arguments.columns != b.columns)
+        throw InputError(fmt::format("--columns {}, but {} has {}", arguments.columns, arguments.rhs, b.columns));
+    return b;
+}
+
+/// Collective. So that nothing is lost after a long solve: an output file that cannot be written ends the run
+/// before it starts.
+void check_writable(const Comm& comm, const std::string& path) {
+    if (path.empty() || path == "-") return;
+    agree(comm, [&] {
+        if (comm.rank() == 0 && !std::ofstream(path, std::ios::app)) throw InputError("cannot write " + path);
+    });
+}
+
+}  // namespace
+
+int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt) {
+    for (const auto& text : arguments.methods) {
+        const Spec spec = parse_spec(text);
+        (void)Options(spec, find_method(spec.name).options);
+    }
+    if (arguments.methods.size() > 1 && !(arguments.history.empty() && arguments.solution.empty()))
+        throw InputError("--history and --solution belong to one method");
+    if (arguments.columns > max_columns)
+        throw InputError(fmt::format("--columns {}: one solve takes 1 to {}", arguments.columns, max_columns));
+    for (const auto* path : {&arguments.json, &arguments.history, &arguments.solution}) check_writable(comm, *path);
+
+    ProgressLine line(comm.rank());
+    const auto start = std::chrono::steady_clock::now();
+    const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
+    const auto A = load_matrix(comm, arguments.problem, threads, line);
+    auto b = load_rhs(A, arguments, line);
+    const auto M = make_preconditioner(arguments.precond, A);
+    const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
+
+    Report report({.problem = arguments.problem,
+                   .precond = arguments.precond,
+                   .formulation = arguments.formulation,
+                   .rows = A.rows(),
+                   .nonzeros = A.nonzeros(),
+                   .columns = b.columns,
+                   .ranks = comm.size(),
+                   .threads = threads,
+                   .rtol = arguments.rtol,
+                   .atol = arguments.atol,
+                   .max_iterations = arguments.max_iterations,
+                   .setup_seconds = all_max(comm, setup.count()),
+                   .remarks = M ? M->remarks() : std::vector<std::string>{}});
+    const bool json_only = arguments.json == "-";
+    if (comm.rank() == 0 && !json_only) report.print_head();
+
+    bool all_converged = true;
+    std::vector<double> x;
+    for (const auto& method : arguments.methods) {
+        x.assign(b.values.size(), 0.0);
+        SolveOptions options;
+        options.method = method;
+        options.rtol = arguments.rtol;
+        options.atol = arguments.atol;
+        options.max_iterations = arguments.max_iterations;
+        options.formulation = arguments.formulation == "basic" ? Formulation::basic : Formulation::merged;
+        options.threads = threads;
+        options.history = !arguments.history.empty();
+        options.interrupt = &interrupt;
+        if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
+        const Result result =
+            solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
+                          {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
+        line.clear();
+        report.add(comm, method, result);
+        if (comm.rank() == 0 && !json_only) report.print_last();
+        if (comm.rank() == 0 && options.history) report.write_history(arguments.history, result);
+        all_converged = all_converged && result.converged();
+        if (result.status == Status::interrupted) break;
+    }
+    if (comm.rank() == 0 && !json_only) report.print_foot();
+    if (comm.rank() == 0 && !arguments.json.empty()) report.write_json(arguments.json);
+    if (!arguments.solution.empty()) write_array(comm, arguments.solution, A.partition(), x, b.columns);
+    return all_converged ? exit_converged : exit_not_converged;
+}
