@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/core.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "commands.hpp"
 #include "progress.hpp"
@@ -24,7 +25,7 @@ using namespace stretto;
 
 namespace {
 
-/// OMP_NUM_THREADS where set, else the cores this process may use over the ranks that share its node.
+/// OMP_NUM_THREADS where set; else this rank's share of the node's cores, and no more than it is bound to.
 int default_threads(const Comm& comm) {
     if (const char* set = std::getenv("OMP_NUM_THREADS")) return std::max(1, std::atoi(set));
     MPI_Comm node = MPI_COMM_NULL;
@@ -32,8 +33,11 @@ int default_threads(const Comm& comm) {
     MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &ranks);
     MPI_Comm_free(&node);
-    const Global cores = all_min(comm, Global{std::thread::hardware_concurrency()});
-    return static_cast<int>(std::max<Global>(1, cores / ranks));
+    cpu_set_t bound;
+    CPU_ZERO(&bound);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const Global allowed = sched_getaffinity(0, sizeof bound, &bound) == 0 ? CPU_COUNT(&bound) : online;
+    return static_cast<int>(all_min(comm, std::max<Global>(1, std::min<Global>(allowed, online / ranks))));
 }
 
 bool is_problem(const std::string& text) {

@@ -15,6 +15,7 @@ public:
     std::vector<std::string> remarks() const override;
 
 private:
+    Comm* comm_;
     int threads_;
     Global zeros_ = 0;
     std::vector<double> inverse_;

@@ -8,7 +8,7 @@
 
 namespace stretto {
 
-Jacobi::Jacobi(const CsrMatrix<double>& A) : threads_(A.threads()), inverse_(A.diagonal()) {
+Jacobi::Jacobi(const CsrMatrix<double>& A) : comm_(&A.comm()), threads_(A.threads()), inverse_(A.diagonal()) {
     Global zeros = 0;
     for (double& d : inverse_) {
         zeros += d == 0;
@@ -18,6 +18,7 @@ Jacobi::Jacobi(const CsrMatrix<double>& A) : threads_(A.threads()), inverse_(A.d
 }
 
 void Jacobi::apply(MultiVector<double> r, MultiVector<double> z) const {
+    comm_->charge(bytes(r.columns()));
     const auto m = static_cast<std::size_t>(r.columns());
     parallel(threads_, [&](int t, int threads) {
         const Share rows(inverse_.size(), t, threads);
