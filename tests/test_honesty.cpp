@@ -151,6 +151,17 @@ TEST_P(HonestyTest, NotFiniteInput) {
     EXPECT_EQ(result.columns[2].status, Status::not_finite) << "its square overflows";
 }
 
+TEST_P(HonestyTest, OverflowInFlightEndsSoon) {
+    // Entries so small that steps along x overflow.
+    const auto A = matrix(comm, 2, [](Global i, Global j) { return i == j ? 1e-310 : 5e-311; });
+    Values b(A, 1, [](Global row, int) { return row == 0 ? 1.0 : -1.0; }), x(A, 1);
+    const auto result = run(A, b, x);
+    EXPECT_EQ(result.status, Status::not_finite);
+    EXPECT_LT(result.iterations, 10);
+    EXPECT_LT(result.events.size(), 10u);
+    for (const double value : x.data()) EXPECT_TRUE(std::isfinite(value));
+}
+
 TEST_P(HonestyTest, ScalesOfTheRightHandSide) {
     const auto A = problem(comm, "poisson2d:20");
     for (const double scale : {1e-100, 1e-8, 1.0, 1e8, 1e100}) {

@@ -161,6 +161,19 @@ TEST_P(MethodTest, CostsWhatItsRegistryRowSays) {
     EXPECT_GT(counting.bytes_charged, 0);
 }
 
+TEST_P(MethodTest, SafeguardsAreBookedApart) {
+    if (method.name == method.classic) GTEST_SKIP() << "has none";
+    const auto A = problem(comm, "jump2d:30,contrast=1e4");
+    Values b(A, 1, random_values), x(A, 1);
+    const auto result = run(comm, A, b, x, options(1e-12));
+    ASSERT_FALSE(result.events.empty());
+    EXPECT_EQ(result.events.front().text, "residual replaced");
+    EXPECT_EQ(result.per_iteration.applies, method.applies);
+    EXPECT_EQ(result.per_iteration.reductions, method.reductions);
+    EXPECT_EQ(result.per_iteration.hidden_reductions, method.hidden_reductions);
+    EXPECT_GT(result.ledger.at(Phase::safeguard).applies, 0);
+}
+
 TEST_P(MethodTest, IterationsAllocateNothing) {
     const auto A = problem(comm, "poisson2d:40");
     Values b(A, 2, random_values), x(A, 2);
@@ -187,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, MethodTest,
                          testing::Combine(testing::ValuesIn(methods().begin(), methods().end()), testing::Bool()),
                          method_name);
 
-// Krasnopolsky 2019 (003), Table 2: vector reads and writes of one iteration.
+// Krasnopolsky 2019, Table 2: vector reads and writes of one iteration.
 TEST(Table2, ComesOutOfTheTextOfTheMethods) {
     struct Row {
         std::string_view method;

@@ -110,7 +110,7 @@ TEST(Statement, ConditionsLeaveStatementsOut) {
     EXPECT_EQ(traffic(Formulation::merged, when(false, a[0] <<= a[1] + a[2])), (Traffic{0, 0}));
 }
 
-// 003, Figure 2: three updates of three vectors move 9 vectors as separate calls and 5 in one loop.
+// Krasnopolsky 2019, Figure 2: three updates of three vectors move 9 vectors as separate calls and 5 in one loop.
 TEST(Statement, TrafficOfThePapersExample) {
     Vectors a(3, 4, 1);
     const auto x = a[0], yy = a[1], zz = a[2];
@@ -122,14 +122,14 @@ TEST(Statement, TrafficOfThePapersExample) {
     EXPECT_EQ(run(Formulation::merged), (Traffic{3, 2}));
 }
 
-// 003, Section 2.2: three dot products of two vectors read six … two; Table 2 counts (t, t) as one read.
+// Krasnopolsky 2019, Section 2.2: three dot products of two vectors read six … two; Table 2 counts (t, t) as one read.
 TEST(Statement, TrafficOfDotProducts) {
     Vectors a(2, 4, 1);
     EXPECT_EQ(traffic(Formulation::basic, dot(a[0], a[1]), dot(a[0], a[0]), dot(a[1], a[1])), (Traffic{4, 0}));
     EXPECT_EQ(traffic(Formulation::merged, dot(a[0], a[1]), dot(a[0], a[0]), dot(a[1], a[1])), (Traffic{2, 0}));
 }
 
-// 003, footnote 2 of Table 2: w = y − ω(t − αv) takes two calls of three vectors, not one of four.
+// Krasnopolsky 2019, footnote 2 of Table 2: w = y − ω(t − αv) takes two calls of three vectors, not one of four.
 TEST(Statement, FourVectorsTakeTwoCallsInTheBasicFormulation) {
     Vectors a(4, 40, 1), b(4, 40, 1);
     const auto alpha = coefficients(1, 1), omega = coefficients(1, 2);

@@ -65,13 +65,11 @@ void print_text(const ordered_json& all) {
                    method["source"].get<std::string>(), method["needs"].get<std::string>());
         for (const auto* key : {"per_iteration", "per_iteration_preconditioned"}) {
             const auto& cost = method[key];
-            fmt::print(
-                "      {:<20} {} product{}, {} reduction{}, {} hidden; {:>2} vectors; {:>5} basic, {:>5} "
-                "merged\n",
-                std::string_view(key) == "per_iteration" ? "no preconditioner:" : "preconditioned:",
-                cost["applies"].get<int>(), cost["applies"] == 1.0 ? " " : "s", cost["reductions"].get<int>(),
-                cost["reductions"] == 1.0 ? " " : "s", cost["hidden_reductions"].get<int>(),
-                cost["vectors_stored"].get<int>(), traffic(cost, "basic"), traffic(cost, "merged"));
+            fmt::print("      {:<20} {} product{}, {} reduction{}, {} hidden, {} vectors; {} basic, {} merged\n",
+                       std::string_view(key) == "per_iteration" ? "no preconditioner:" : "preconditioned:",
+                       cost["applies"].get<int>(), cost["applies"] == 1.0 ? "" : "s", cost["reductions"].get<int>(),
+                       cost["reductions"] == 1.0 ? "" : "s", cost["hidden_reductions"].get<int>(),
+                       cost["vectors_stored"].get<int>(), traffic(cost, "basic"), traffic(cost, "merged"));
         }
         print_options(method["options"]);
     }

@@ -27,6 +27,20 @@ double all_sum(const Comm& comm, double mine) {
     return total;
 }
 
+/// The whole solve: set-up, iterations of all methods that ran, safeguards; and the safeguards' part in it.
+ordered_json totals(const Comm& comm, const Ledger& ledger) {
+    Counts all;
+    for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) all += ledger.at(phase);
+    const Counts& safeguards = ledger.at(Phase::safeguard);
+    return {{"applies", all.applies},
+            {"preconditionings", all.preconditionings},
+            {"reductions", all.reductions},
+            {"hidden_reductions", all.hidden_reductions},
+            {"bytes", all_sum(comm, all.bytes)},
+            {"safeguard_applies", safeguards.applies},
+            {"safeguard_reductions", safeguards.reductions}};
+}
+
 /// A count that is whole where nothing unusual happened.
 std::string count(const ordered_json& value) {
     const double v = value.get<double>();
@@ -95,6 +109,8 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
                        {"vector_reads", per.vector_reads},
                        {"vector_writes", per.vector_writes},
                        {"bytes", all_sum(comm, per.bytes)}}},
+                     {"total", totals(comm, result.ledger)},
+                     {"finished_by", result.finished_by},
                      {"vectors_stored", result.vectors},
                      {"remarks", head_.remarks},
                      {"events", events}});
@@ -115,7 +131,8 @@ void Report::print_head() const {
 void Report::print_last() const {
     const auto& run = runs_.back();
     const auto& options = run["options"].get<std::string>();
-    const auto method = run["method"].get<std::string>() + (options.empty() ? "" : ":" + options);
+    auto method = run["method"].get<std::string>() + (options.empty() ? "" : ":" + options);
+    if (run["finished_by"] != run["method"]) method += " → " + run["finished_by"].get<std::string>();
     const double seconds = run["seconds"]["solve"];
     const int iterations = run["iterations"];
     const auto& per = run["per_iteration"];

@@ -30,7 +30,7 @@ int petsc_reason(Status status) {
         case Status::indefinite_matrix: return -10;
         case Status::indefinite_preconditioner: return -8;
         case Status::not_finite: return -9;
-        case Status::interrupted: return -2;
+        case Status::interrupted: return -3;
     }
     return 0;
 }
@@ -38,10 +38,10 @@ int petsc_reason(Status status) {
 int scipy_info(Status status, int iterations) {
     switch (status) {
         case Status::converged: return 0;
-        case Status::breakdown: return -10;
+        case Status::breakdown:
         case Status::indefinite_matrix:
         case Status::indefinite_preconditioner:
-        case Status::not_finite: return -11;
+        case Status::not_finite: return -10;
         default: return std::max(iterations, 1);
     }
 }
@@ -59,9 +59,10 @@ PerIteration::PerIteration(const Counts& counts, int iterations) {
 }
 
 std::string to_string(const Event& event) {
-    return event.times == 1
-               ? fmt::format("iteration {}: {}", event.iteration, event.text)
-               : fmt::format("iterations {} to {}: {}, {} times", event.iteration, event.last, event.text, event.times);
+    const std::string when = event.last > event.iteration
+                                 ? fmt::format("iterations {} to {}", event.iteration, event.last)
+                                 : fmt::format("iteration {}", event.iteration);
+    return fmt::format("{}: {}{}", when, event.text, event.times > 1 ? fmt::format(", {} times", event.times) : "");
 }
 
 double Result::relative_residual() const {

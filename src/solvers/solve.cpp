@@ -42,17 +42,26 @@ void copy_column(MultiVector<T> from, MultiVector<T> to, int column) {
     for (Index row = 0; row < from.rows(); ++row) to(row, column) = from(row, column);
 }
 
+/// The options of a specification that a method takes too: for one that goes on where another leaves off.
+Options options_for(Spec spec, const Method& method) {
+    std::erase_if(spec.options, [&](const auto& option) {
+        return std::ranges::find(method.options, option.first, &OptionInfo::name) == method.options.end();
+    });
+    return {spec, method.options};
+}
+
 /// Runs a method under the contract that what is called converged is: verifies, restarts, falls back, gives
 /// up.
 template <class T>
 class Driver {
 public:
-    Driver(Comm& comm, const Method& method, const Options& method_options, AnyOperator<T> A, AnyOperator<T> M,
-           MultiVector<T> b, MultiVector<T> x, const SolveOptions& options)
-        : method_(&method),
-          method_options_(method_options),
+    Driver(Comm& comm, const Spec& spec, AnyOperator<T> A, AnyOperator<T> M, MultiVector<T> b, MultiVector<T> x,
+           const SolveOptions& options)
+        : spec_(spec),
+          method_(&find_method(spec.name)),
+          method_options_(spec, method_->options),
           options_(options),
-          V_(comm, b.rows(), b.columns(), vectors(method, M), options.threads, options.formulation),
+          V_(comm, b.rows(), b.columns(), vectors(*method_, M), options.threads, options.formulation),
           A_(A, V_, Kernel::apply),
           M_(M, V_, Kernel::precondition),
           own_(b.rows(), b.columns(), 2, options.threads),
@@ -84,7 +93,8 @@ private:
     struct Column {
         bool finished = false;
         double residual = INFINITY;  ///< true, absolute, of the iterate in best_x_
-        double gain = 1;             ///< of the last attempt
+        double last = INFINITY;      ///< the same of the last attempt
+        double gain = 1;             ///< of the last attempt over the best before
         int fruitless = 0;
     };
 
@@ -142,7 +152,8 @@ private:
             auto& column = columns_[static_cast<std::size_t>(j)];
             if (column.finished) continue;
             const double residual = std::sqrt(static_cast<double>(rr[j]));
-            column.gain = residual > 0 ? column.residual / residual : INFINITY;
+            column.last = residual;
+            column.gain = residual > 0 ? column.residual / residual : residual == 0 ? INFINITY : 0;  // NaN: none
             if (residual < column.residual) {
                 column.residual = residual;
                 copy_column(x_, best_x_, j);
@@ -168,15 +179,26 @@ private:
             column.fruitless = column.gain >= least_gain || !classic ? 0 : column.fruitless + 1;
             if (column.fruitless == tries) end(j, run.state == State::broken ? run.reason : Status::stagnated);
         }
-        if (stuck && !classic && unfinished() && !V_.interrupted() && !stop_.out_of_iterations()) {
+        if (stuck && !classic && !retry() && unfinished() && !V_.interrupted() && !stop_.out_of_iterations()) {
             stop_.event(fmt::format("{} gained less than a factor of {}: going on with {}", method_->name, good_gain,
                                     method_->classic));
             per_iteration_ = per_iteration();
             fell_back_ = true;
             method_ = &find_method(method_->classic);
-            method_options_ = Options(Spec{}, method_->options);
+            method_options_ = options_for(spec_, *method_);
         }
         return stuck;
+    }
+
+    /// Once, a method whose runs all ended in a breakdown is tried again with another shadow vector.
+    bool retry() {
+        if (retried_) return false;
+        for (int j = 0; j < V_.columns(); ++j) {
+            const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
+            const bool broke_down = run.state == State::broken && run.reason == Status::breakdown;
+            if (!columns_[static_cast<std::size_t>(j)].finished && !broke_down) return false;
+        }
+        return retried_ = true;
     }
 
     PerIteration per_iteration() const {
@@ -184,19 +206,29 @@ private:
                                              : PerIteration(V_.ledger().at(Phase::iteration), stop_.iteration());
     }
 
+    static std::string_view reason(Status status) {
+        switch (status) {
+            case Status::indefinite_matrix: return "pᵀAp ≤ 0";
+            case Status::indefinite_preconditioner: return "rᵀM⁻¹r ≤ 0";
+            case Status::not_finite: return "NaN or Inf";
+            default: return "a denominator vanished";
+        }
+    }
+
+    /// Says how a run ended that did not end in convergence.
     void explain(int j, const typename Stop<T>::Column& run) {
-        const double norm = run.norm_b;
-        const double residual = columns_[static_cast<std::size_t>(j)].residual / norm;
+        const double residual = columns_[static_cast<std::size_t>(j)].last / run.norm_b;
         const std::string who = V_.columns() > 1 ? fmt::format("column {}: ", j + 1) : "";
+        const std::string true_one =
+            std::isfinite(residual) ? fmt::format("the true residual is {:.2e}", residual) : "x is not finite";
         if (run.state == State::passed)
-            stop_.event(fmt::format("{}the recursive residual passed at {:.2e}, the true one is {:.2e}", who,
-                                    run.recursive / norm, residual));
+            stop_.event(fmt::format("{}the recursive residual passed at {:.2e}, {}", who, run.recursive / run.norm_b,
+                                    true_one));
         else if (run.state == State::broken)
-            stop_.event(fmt::format("{}{} at iteration {}, true residual {:.2e}", who, stretto::name(run.reason),
-                                    run.ended_at, residual));
+            stop_.event(run.ended_at, fmt::format("{}{}, {}", who, reason(run.reason), true_one));
         else if (run.state == State::stalled)
-            stop_.event(fmt::format("{}the residual has not halved since iteration {}, the true one is {:.2e}", who,
-                                    run.marked_at, residual));
+            stop_.event(run.ended_at, fmt::format("{}the recursive residual has not halved since iteration {}, {}", who,
+                                                  run.marked_at, true_one));
     }
 
     void end(int j, Status status) {
@@ -228,12 +260,14 @@ private:
         result.events = std::move(early_events_);
         std::ranges::move(stop_.take_events(), std::back_inserter(result.events));
         result.history = stop_.take_history();
+        result.finished_by = method_->name;
         result.ledger = V_.ledger();
         result.per_iteration = fell_back_ ? per_iteration_ : per_iteration();
         result.vectors = vectors_;
         return result;
     }
 
+    Spec spec_;
     const Method* method_;
     Options method_options_;
     const SolveOptions& options_;
@@ -247,6 +281,7 @@ private:
     Stop<T> stop_;
     int vectors_ = 0;
     bool fell_back_ = false;
+    bool retried_ = false;
     PerIteration per_iteration_;  // of the method asked for, once another has taken over
 };
 
@@ -256,8 +291,7 @@ template <class T>
 Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
              MultiVector<T> b, MultiVector<T> x, const SolveOptions& options) {
     const Spec spec = parse_spec(options.method);
-    const Method& method = find_method(spec.name);
-    const Options method_options = Options(spec, method.options);
+    (void)Options(spec, find_method(spec.name).options);
     agree(comm, [&] {
         if (b.rows() != x.rows() || b.columns() != x.columns())
             throw InputError(fmt::format("b is {} × {} on rank {}, x is {} × {}", b.rows(), b.columns(), comm.rank(),
@@ -275,7 +309,7 @@ Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_ident
         throw InputError("the ranks disagree on the number of right-hand sides");
 
     const auto start = std::chrono::steady_clock::now();
-    Result result = Driver<T>(comm, method, method_options, A, M, b, x, options).run();
+    Result result = Driver<T>(comm, spec, A, M, b, x, options).run();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     result.solve_seconds = all_max(comm, seconds.count());
     return result;

@@ -47,16 +47,22 @@ template <class T, int K>
 class [[nodiscard]] InFlight {
 public:
     InFlight(SumState& state, SumState::Slot& slot, Pending pending)
-        : state_(&state), slot_(&slot), pending_(std::move(pending)), work_at_start_(state.ledger.work()) {}
+        : state_(&state),
+          slot_(&slot),
+          pending_(std::move(pending)),
+          phase_(state.ledger.phase()),
+          work_at_start_(state.ledger.work()) {}
     InFlight(InFlight&& other) noexcept
         : state_(other.state_),
           slot_(std::exchange(other.slot_, nullptr)),
           pending_(std::move(other.pending_)),
+          phase_(other.phase_),
           work_at_start_(other.work_at_start_) {}
     InFlight& operator=(InFlight&& other) noexcept {
         finish();
         slot_ = std::exchange(other.slot_, nullptr);
         pending_ = std::move(other.pending_);
+        phase_ = other.phase_;
         work_at_start_ = other.work_at_start_;
         return *this;
     }
@@ -64,10 +70,8 @@ public:
 
     /// The sums, in the order they were asked for. Frozen columns read zero.
     [[nodiscard]] std::array<Scalars<T>, K> wait() {
-        Ledger& ledger = state_->ledger;
-        if (ledger.work() > work_at_start_) ++ledger.now().hidden_reductions;
         {
-            const auto watch = ledger.time(Kernel::reductions);
+            const auto watch = state_->ledger.time(Kernel::reductions);
             pending_.wait();
         }
         const double* value = slot_->total.data();
@@ -86,12 +90,16 @@ public:
 private:
     void finish() {
         pending_.wait();
-        if (slot_) std::exchange(slot_, nullptr)->busy = false;
+        if (!slot_) return;
+        // Read or dropped, it is booked where it was started.
+        if (state_->ledger.work() > work_at_start_) ++state_->ledger.at(phase_).hidden_reductions;
+        std::exchange(slot_, nullptr)->busy = false;
     }
 
     SumState* state_;
     SumState::Slot* slot_;
     Pending pending_;
+    Phase phase_;  // at the start
     std::int64_t work_at_start_;
 };
 

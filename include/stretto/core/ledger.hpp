@@ -45,6 +45,8 @@ enum class Kernel { apply, precondition, vectors, reductions };
 class Ledger {
 public:
     Counts& now() { return counts_[static_cast<std::size_t>(phase_)]; }
+    Phase phase() const { return phase_; }
+    Counts& at(Phase phase) { return counts_[static_cast<std::size_t>(phase)]; }
     const Counts& at(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
     double seconds(Kernel kernel) const { return seconds_[static_cast<std::size_t>(kernel)]; }
 

@@ -23,8 +23,7 @@
 
 namespace stretto {
 
-// ---- expressions
-// ------------------------------------------------------------------------------------------- An element is
+// Expressions. An element is
 // addressed by the start of its block of rows and its lane inside the block (execute.hpp). Vectors use both;
 // coefficients, which repeat with the columns, only the lane.
 
@@ -105,9 +104,6 @@ auto operator*(const Scalars<T>& coefficient, const E& e) {
     return Product<CoefficientTerm<T>, Term<E>>{{coefficient}, term(e)};
 }
 
-// ---- statements
-// --------------------------------------------------------------------------------------------
-
 template <class E>
 struct Assign {
     using value_type = typename E::value_type;
@@ -157,9 +153,6 @@ template <class... S>
 Group<S...> group(S... statements) {
     return {{statements...}};
 }
-
-// ---- what statements read and write
-// ------------------------------------------------------------------------
 
 /// Reads and writes of whole vectors (n × m values each).
 struct Traffic {
@@ -257,8 +250,8 @@ void for_each_statement(F&& f, const Group<S...>& group) {
 }
 
 /// The basic formulation is made of calls with at most three vectors, as in BLAS and its extensions; a
-/// statement of four takes two calls (003, footnotes of Table 2). y − ω(t − αv): first the inner expression
-/// into the target, then the rest. `basic` calls f with each such call.
+/// statement of four takes two calls (Krasnopolsky 2019, footnotes of Table 2). y − ω(t − αv): first the inner
+/// expression into the target, then the rest. `basic` calls f with each such call.
 template <class S, class F>
 void for_each_call(F&& f, const S& statement) {
     f(statement);

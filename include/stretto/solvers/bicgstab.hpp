@@ -5,7 +5,7 @@
 
 namespace stretto {
 
-/// BiCGStab (van der Vorst 1992; 003, Algorithms 2 and 5), right-preconditioned, for any square A.
+/// BiCGStab (van der Vorst 1992; Krasnopolsky 2019, Algorithms 2 and 5), right-preconditioned, for any square A.
 ///
 /// Three reductions per iteration, none hidden; stores 6 vectors, 8 with a preconditioner. Corrected:
 /// Algorithm 2 lacks ω = φ/ψ.

@@ -5,10 +5,10 @@
 
 namespace stretto {
 
-/// Pipelined BiCGStab (Cools and Vanroose 2017; 003, Algorithms 4 and 7), right-preconditioned, for any
+/// Pipelined BiCGStab (Cools and Vanroose 2017; Krasnopolsky 2019, Algorithms 4 and 7), right-preconditioned, for any
 /// square A.
 ///
-/// Two reductions per iteration, each hidden behind a product and a preconditioner; stores 10 vectors, 16
+/// Two reductions per iteration, each hidden behind a product and a preconditioner; stores 10 vectors, 15
 /// with a preconditioner. Corrected: ŵ₀ = M⁻¹w₀, and line 15 of Algorithm 7 makes ŵ and t of the next
 /// iteration. Past its attainable accuracy the true residual grows while the recursive one falls; every
 /// `check` iterations the gap is measured and, where it exceeds √ε‖r‖, all vectors are recomputed from what

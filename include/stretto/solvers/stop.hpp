@@ -39,7 +39,7 @@ public:
     struct Column {
         double target = 0;  ///< absolute, of the recursive residual
         double norm_b = 0;
-        double recursive = 0;
+        double recursive = std::numeric_limits<double>::quiet_NaN();  ///< none yet
         State state = State::active;
         Status reason = Status::breakdown;                      ///< of a broken one
         double mark = std::numeric_limits<double>::infinity();  ///< last residual below half of the mark before it
@@ -73,8 +73,8 @@ public:
 
     /// Whether the method's safeguard is due (every `check` iterations; 0: never).
     bool check_due() const {
-        const int every = static_cast<int>(option("check"));
-        return every > 0 && (iteration_ - attempt_start_) % every == 0;
+        const int every = static_cast<int>(option("check")), done = iteration_ - attempt_start_;
+        return every > 0 && done > 0 && done % every == 0;
     }
 
     /// The run before this one got nowhere: start from another shadow vector.
@@ -84,12 +84,13 @@ public:
     /// The value of one of the method's options (registry row).
     double option(std::string_view option_name) const { return options_.number(option_name); }
 
-    void event(std::string text) {
+    void event(std::string text) { event(iteration_, std::move(text)); }
+    void event(int iteration, std::string text) {
         if (!events_.empty() && events_.back().text == text) {
             ++events_.back().times;
-            events_.back().last = iteration_;
-        } else {
-            events_.push_back({iteration_, std::move(text), 1, iteration_});
+            events_.back().last = iteration;
+        } else if (events_.size() < most_events) {
+            events_.push_back({iteration, std::move(text), 1, iteration});
         }
     }
 
@@ -122,6 +123,8 @@ public:
     void report_to(std::function<void(const ProgressInfo&)> progress) { progress_ = std::move(progress); }
 
 private:
+    static constexpr std::size_t most_events = 100;
+
     Column& at(int j) { return columns_[static_cast<std::size_t>(j)]; }
 
     void book() {
