@@ -10,6 +10,9 @@
 /// Exit codes of the command line.
 enum ExitCode { exit_converged = 0, exit_not_converged = 1, exit_bad_input = 2 };
 
+/// Asked to stop before the solve began.
+struct Interrupted {};
+
 /// The arguments of `stretto solve`.
 struct SolveArguments {
     std::string problem;
@@ -23,6 +26,7 @@ struct SolveArguments {
     std::string formulation = "merged";
     int threads = 0;  ///< 0: the cores of the node over its ranks
     std::string json, history, solution;
+    bool progress = false;  ///< also where standard error is no terminal
 };
 
 /// Collective. Solves and reports. Throws stretto::InputError on every rank alike.

@@ -100,7 +100,9 @@ int run_list(const std::string& json) {
                                    {"help", kind.help},
                                    {"positive_definite", kind.positive_definite},
                                    {"options", describe(kind.options)}});
-    if (json.empty() || json != "-") print_text(all);
-    if (!json.empty()) write_text(json, all.dump(2) + "\n");
+    if (json.empty())
+        print_text(all);
+    else
+        write_text(json, all.dump(2) + "\n");
     return exit_converged;
 }

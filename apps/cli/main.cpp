@@ -2,11 +2,15 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <csignal>
 #include <exception>
+#include <new>
+#include <string_view>
 
 #include "commands.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/types.hpp"
 
 namespace {
 
@@ -17,6 +21,18 @@ std::atomic<bool> interrupted{false};
 void on_signal(int signal) {
     interrupted = true;
     std::signal(signal, SIG_DFL);
+}
+
+/// A number within limits that the message names.
+CLI::Validator number(double minimum, double maximum, const char* what) {
+    return {[=](std::string& text) -> std::string {
+                double value = 0;
+                const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+                const bool valid =
+                    error == std::errc() && end == text.data() + text.size() && value >= minimum && value <= maximum;
+                return valid ? "" : "'" + text + "' is not " + what;
+            },
+            "", "number"};
 }
 
 int run(int argc, char** argv, int rank) {
@@ -32,33 +48,43 @@ int run(int argc, char** argv, int rank) {
     solve_command->add_option("--rhs", solve.rhs, "ones, A*ones, random[:SEED] or a Matrix Market file")
         ->capture_default_str();
     solve_command->add_option("--columns", solve.columns, "Right-hand sides solved together")
-        ->check(CLI::PositiveNumber);
-    solve_command->add_option("--method", solve.methods, "NAME[:key=value,…]; several to compare them")
+        ->check(number(1, stretto::max_columns, "a number of columns from 1 to 64"));
+    solve_command->add_option("--method", solve.methods, "NAME[:key=value,…]; repeat it to compare several")
         ->required()
         ->allow_extra_args(false);
     solve_command->add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")->capture_default_str();
+    const auto tolerance = number(0, 1e300, "a tolerance from 0 up");
     solve_command->add_option("--rtol", solve.rtol, "Converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol), recomputed")
-        ->check(CLI::NonNegativeNumber)
+        ->check(tolerance)
         ->capture_default_str();
-    solve_command->add_option("--atol", solve.atol)->check(CLI::NonNegativeNumber)->capture_default_str();
+    solve_command->add_option("--atol", solve.atol, "Absolute tolerance")->check(tolerance)->capture_default_str();
     solve_command->add_option("--max-it", solve.max_iterations, "Iteration limit")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number(0, 2e9, "a number of iterations from 0 to 2e9"))
         ->capture_default_str();
-    solve_command->add_option("--formulation", solve.formulation, "One pass over memory per statement, or per group")
+    solve_command
+        ->add_option("--formulation", solve.formulation,
+                     "One pass over memory per group of statements, or per statement")
         ->check(CLI::IsMember({"merged", "basic"}))
         ->capture_default_str();
     solve_command
-        ->add_option("--threads", solve.threads, "Threads of a rank (default: OMP_NUM_THREADS, else cores over ranks)")
-        ->check(CLI::PositiveNumber);
+        ->add_option("--threads", solve.threads,
+                     "Threads of a rank (default: OMP_NUM_THREADS, else its share of the cores)")
+        ->check(number(1, 1024, "a number of threads from 1 to 1024"));
     solve_command->add_option("--json", solve.json, "Write the result as JSON to this file (- for standard output)");
     solve_command->add_option("--history", solve.history,
                               "Write the recursive residuals of all iterations to this CSV file");
     solve_command->add_option("--solution", solve.solution, "Write x to this file, a Matrix Market array");
+    solve_command->add_flag("--progress", solve.progress,
+                            "Show the progress line also where standard error is no terminal, as under mpirun");
 
     std::string list_json;
     auto* list_command = app.add_subcommand("list", "Methods, preconditioners and problems, with options and costs");
     list_command->add_option("--json", list_json, "Write as JSON to this file (- for standard output)");
 
+    if (const std::string_view command = argc > 1 ? argv[1] : ""; !command.empty() && command[0] != '-') {
+        if (command != "solve" && command != "list")
+            throw stretto::InputError(fmt::format("there is no command '{}'; there are solve and list", command));
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& done) {
@@ -87,10 +113,18 @@ int main(int argc, char** argv) {
     } catch (const stretto::InputError& error) {
         // Input errors come up on all ranks alike; one of them says so.
         if (rank == 0) fmt::print(stderr, "stretto: {}\n", error.what());
+    } catch (const Interrupted&) {
+        if (rank == 0) fmt::print(stderr, "stretto: interrupted before the solve began\n");
+        code = exit_not_converged;
     } catch (const std::exception& error) {
-        // Anything else may be this rank's own trouble (memory): the others would wait for it forever.
-        fmt::print(stderr, "stretto: rank {}: {}\n", rank, error.what());
+        // Anything else may be this rank's own trouble: the others would wait for it forever.
+        const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+        fmt::print(stderr, "stretto: rank {}: {}\n", rank, memory ? "out of memory" : error.what());
         MPI_Abort(MPI_COMM_WORLD, exit_bad_input);
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+        fmt::print(stderr, "stretto: cannot write to standard output\n");
+        code = exit_bad_input;
     }
     MPI_Finalize();
     return code;

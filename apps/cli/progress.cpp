@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds interval{200};
 constexpr std::chrono::seconds rate_window{3};
 }  // namespace
 
-ProgressLine::ProgressLine(int rank) : shown_(rank == 0 && isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(int rank, bool always) : shown_(rank == 0 && (always || isatty(STDERR_FILENO) == 1)) {}
 
 bool ProgressLine::due() {
     if (!shown_ || Clock::now() - last_ < interval) return false;
@@ -31,8 +31,8 @@ void ProgressLine::show_solve(const std::string& method, const stretto::Progress
     const int steps = info.iteration - marked_.iteration;
     if (steps > 0 && info.relative_residual > 0 && marked_.relative_residual > 0) {
         const double log_rate = std::log(info.relative_residual / marked_.relative_residual) / steps;
-        text += fmt::format("  rate {:.3f}", std::exp(log_rate));
-        if (log_rate < 0 && info.relative_residual > info.target) {
+        if (log_rate < 0) text += fmt::format("  rate {:.3f}", std::exp(log_rate));
+        if (log_rate < 0 && info.relative_residual > info.target && info.target > 0) {
             const std::chrono::duration<double> seconds = last_ - mark_;
             const double left = std::log(info.target / info.relative_residual) / log_rate * seconds.count() / steps;
             text += fmt::format("  about {:.0f} s left", left);

@@ -6,11 +6,11 @@
 
 #include "stretto/solvers/stop.hpp"
 
-/// One line on the terminal while work goes on; silent where standard error is no terminal, and on other
-/// ranks.
+/// One line on the terminal while work goes on; silent on other ranks and, unless `always`, where standard error is no
+/// terminal.
 class ProgressLine {
 public:
-    explicit ProgressLine(int rank);
+    ProgressLine(int rank, bool always);
     ~ProgressLine() { clear(); }
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;

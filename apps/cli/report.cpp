@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-constexpr int name_width = 30;
+constexpr int name_width = 32, status_width = 25;
 
 /// JSON has no NaN.
 ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
@@ -123,8 +123,8 @@ void Report::print_head() const {
         head_.problem, head_.rows, head_.nonzeros, head_.columns, head_.columns == 1 ? "" : "s", head_.precond,
         head_.ranks, head_.ranks == 1 ? "" : "s", head_.threads, head_.threads == 1 ? "" : "s", head_.setup_seconds);
     for (const auto& remark : head_.remarks) fmt::print("  {}\n", remark);
-    fmt::print("\n{:<{}} {:<16} {:>10} {:>9} {:>9} {:>10} {:>13} {:>6} {:>11}\n", "method", name_width, "status",
-               "iterations", "seconds", "ms/iter", "true resid", "reductions/it", "hidden", "reads+writes");
+    fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>12} {:>6} {:>12}\n", "method", name_width, "status",
+               status_width, "iterations", "seconds", "ms/iter", "true resid", "reduct./it", "hidden", "reads+writes");
     std::fflush(stdout);
 }
 
@@ -137,8 +137,9 @@ void Report::print_last() const {
     const int iterations = run["iterations"];
     const auto& per = run["per_iteration"];
     const auto& residual = run["relative_residual"];
-    fmt::print("{:<{}} {:<16} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>13} {:>6} {:>11}\n", method, name_width,
-               run["status"].get<std::string>(), iterations, seconds, iterations > 0 ? 1000 * seconds / iterations : 0,
+    fmt::print("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>12} {:>6} {:>12}\n", method, name_width,
+               run["status"].get<std::string>(), status_width, iterations, seconds,
+               iterations > 0 ? 1000 * seconds / iterations : 0,
                residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
                count(per["reductions"]), count(per["hidden_reductions"]),
                count(per["vector_reads"]) + "+" + count(per["vector_writes"]));
@@ -180,14 +181,16 @@ void Report::write_json(const std::string& path) const {
     write_text(path, all.dump(2) + "\n");
 }
 
-void Report::write_history(const std::string& path, const Result& result) {
+void Report::keep_history(const Result& result) {
     const std::size_t columns = std::max<std::size_t>(1, result.columns.size());
-    std::string text = "iteration";
-    for (std::size_t j = 1; j <= columns; ++j) text += fmt::format(",column_{}", j);
+    history_ = "iteration";
+    for (std::size_t j = 1; j <= columns; ++j) history_ += fmt::format(",column_{}", j);
     for (std::size_t i = 0; i < result.history.size(); ++i) {
-        if (i % columns == 0) text += fmt::format("\n{}", i / columns + 1);
+        if (i % columns == 0) history_ += fmt::format("\n{}", i / columns + 1);
         const double norm = result.columns[i % columns].norm_b;
-        text += fmt::format(",{:.6e}", result.history[i] / (norm > 0 ? norm : 1));
+        history_ += fmt::format(",{:.6e}", result.history[i] / (norm > 0 ? norm : 1));
     }
-    write_text(path, text + "\n");
+    history_ += "\n";
 }
+
+void Report::write_history(const std::string& path) const { write_text(path, history_); }

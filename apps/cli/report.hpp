@@ -30,11 +30,13 @@ public:
     void print_last() const;
     void print_foot() const;
     void write_json(const std::string& path) const;
-    static void write_history(const std::string& path, const stretto::Result& result);
+    void keep_history(const stretto::Result& result);
+    void write_history(const std::string& path) const;
 
 private:
     Head head_;
     std::vector<nlohmann::ordered_json> runs_;
+    std::string history_;  // as CSV
 };
 
 /// Writes to a file, or to standard output for "-". Throws stretto::InputError if it cannot.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "commands.hpp"
 #include "progress.hpp"
@@ -91,6 +92,8 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
         const auto seed = static_cast<std::uint64_t>(Options(spec, seed_option).number("seed"));
         return make([seed](Global row, int j) { return uniform(seed, row, j); });
     }
+    if (!std::filesystem::exists(arguments.rhs))
+        throw InputError(fmt::format("--rhs '{}' is neither a file nor ones, A*ones or random[:SEED]", arguments.rhs));
     auto b = read_array(comm, arguments.rhs, A.partition(), A.threads(),
                         [&](double fraction) { line.show_fraction("reading " + arguments.rhs, fraction); });
     line.clear();
@@ -99,13 +102,42 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
     return b;
 }
 
-/// Collective. So that nothing is lost after a long solve: an output file that cannot be written ends the run
-/// before it starts.
-void check_writable(const Comm& comm, const std::string& path) {
-    if (path.empty() || path == "-") return;
+/// Collective. So that nothing is lost after a long solve: output files that cannot be written, or would overwrite
+/// each other, end the run before it starts. Leaves no file behind.
+void check_outputs(const Comm& comm, const SolveArguments& arguments) {
+    std::set<std::string> paths;
+    for (const auto* path : {&arguments.json, &arguments.history, &arguments.solution}) {
+        if (path->empty() || (path == &arguments.json && *path == "-")) continue;
+        if (*path == "-") throw InputError("only --json can go to standard output (-)");
+        if (!paths.insert(*path).second) throw InputError("two outputs go to the same file: " + *path);
+    }
     agree(comm, [&] {
-        if (comm.rank() == 0 && !std::ofstream(path, std::ios::app)) throw InputError("cannot write " + path);
+        if (comm.rank() != 0) return;
+        for (const auto& path : paths) {
+            const bool existed = std::filesystem::exists(path);
+            if (!std::ofstream(path, std::ios::app)) throw InputError("cannot write " + path);
+            if (!existed) std::filesystem::remove(path);
+        }
     });
+}
+
+/// Collective. Written beside its place and then moved there, so that no half-written file is taken for a solution.
+void write_solution(const CsrMatrix<double>& A, const std::string& path, std::span<const double> x, int columns) {
+    const Comm& comm = A.comm();
+    const std::filesystem::path target(path);
+    const bool device = all_max(comm, Global{comm.rank() == 0 && std::filesystem::exists(target) &&
+                                             !std::filesystem::is_regular_file(target)}) > 0;
+    if (device) return write_array(comm, path, A.partition(), x, columns);
+    const auto part = target.parent_path() / ("part." + target.filename().string());
+    write_array(comm, part, A.partition(), x, columns);
+    agree(comm, [&] {
+        if (comm.rank() == 0) std::filesystem::rename(part, target);
+    });
+}
+
+/// Collective. Ends a run that was asked to stop before there is anything to report.
+void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
+    if (all_max(comm, Global{interrupt}) > 0) throw Interrupted();
 }
 
 }  // namespace
@@ -117,16 +149,16 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     }
     if (arguments.methods.size() > 1 && !(arguments.history.empty() && arguments.solution.empty()))
         throw InputError("--history and --solution belong to one method");
-    if (arguments.columns > max_columns)
-        throw InputError(fmt::format("--columns {}: one solve takes 1 to {}", arguments.columns, max_columns));
-    for (const auto* path : {&arguments.json, &arguments.history, &arguments.solution}) check_writable(comm, *path);
+    check_outputs(comm, arguments);
 
-    ProgressLine line(comm.rank());
+    ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
     const auto A = load_matrix(comm, arguments.problem, threads, line);
+    check_interrupt(comm, interrupt);
     auto b = load_rhs(A, arguments, line);
     const auto M = make_preconditioner(arguments.precond, A);
+    check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
 
     Report report({.problem = arguments.problem,
@@ -165,12 +197,25 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         line.clear();
         report.add(comm, method, result);
         if (comm.rank() == 0 && !json_only) report.print_last();
-        if (comm.rank() == 0 && options.history) report.write_history(arguments.history, result);
+        if (options.history) report.keep_history(result);
         all_converged = all_converged && result.converged();
         if (result.status == Status::interrupted) break;
     }
     if (comm.rank() == 0 && !json_only) report.print_foot();
-    if (comm.rank() == 0 && !arguments.json.empty()) report.write_json(arguments.json);
-    if (!arguments.solution.empty()) write_array(comm, arguments.solution, A.partition(), x, b.columns);
+    // Every output is tried before the first that failed is reported.
+    std::string failed;
+    const auto attempt = [&](auto&& write) {
+        try {
+            write();
+        } catch (const InputError& error) {
+            if (failed.empty()) failed = error.what();
+        }
+    };
+    if (!arguments.solution.empty()) attempt([&] { write_solution(A, arguments.solution, x, b.columns); });
+    if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
+    if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });
+    agree(comm, [&] {
+        if (!failed.empty()) throw InputError(failed);
+    });
     return all_converged ? exit_converged : exit_not_converged;
 }

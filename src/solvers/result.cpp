@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace stretto {
 
@@ -67,7 +68,10 @@ std::string to_string(const Event& event) {
 
 double Result::relative_residual() const {
     double largest = 0;
-    for (const auto& column : columns) largest = std::max(largest, column.relative_residual);
+    for (const auto& column : columns) {
+        if (std::isnan(column.relative_residual)) return column.relative_residual;
+        largest = std::max(largest, column.relative_residual);
+    }
     return largest;
 }
 

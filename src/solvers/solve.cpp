@@ -15,11 +15,12 @@ namespace {
 // A run that gains less than this hands over to the classic method of the family …
 constexpr double good_gain = 10;
 // … and the classic one has as many tries that gain less than this before a column has stagnated.
-constexpr double least_gain = 1.2;
+constexpr double least_gain = 2;
 constexpr int tries = 3;
-// The recurrence aims a little below the tolerance, so that rounding does not fail the check of the true
-// residual.
+// The recurrence aims a little below the tolerance, so that rounding does not fail the check of the true residual …
 constexpr double aim = 0.99;
+// … but not below what is left of ‖b‖ in double precision, where the true residual cannot follow.
+constexpr double lowest_aim = std::numeric_limits<double>::epsilon() / 10;
 // Norms whose squares, and the squares of a millionth of a billionth of them, double precision can hold.
 constexpr double smallest_norm = 1e-120, largest_norm = 1e140;
 
@@ -111,7 +112,7 @@ private:
             const double norm = std::sqrt(bb[static_cast<int>(j)]);
             result_columns_[j].norm_b = norm;
             targets[j].norm_b = norm > 0 ? norm : 1;
-            targets[j].target = aim * tolerance(norm);
+            targets[j].target = std::max(aim * tolerance(norm), lowest_aim * norm);
             if (largest[j] == 0) {
                 Workspace<T>::clear_column(x_, static_cast<int>(j));
             } else if (!(largest[j] > smallest_norm && largest[j] < largest_norm)) {
@@ -176,8 +177,10 @@ private:
             const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
             explain(j, run);
             stuck = stuck || !(column.gain >= good_gain);
-            column.fruitless = column.gain >= least_gain || !classic ? 0 : column.fruitless + 1;
-            if (column.fruitless == tries) end(j, run.state == State::broken ? run.reason : Status::stagnated);
+            // A recurrence that passes without gaining has met the limit of double precision: that counts double.
+            const int fruitless = run.state == State::passed ? 2 : 1;
+            column.fruitless = column.gain >= least_gain || !classic ? 0 : column.fruitless + fruitless;
+            if (column.fruitless >= tries) end(j, run.state == State::broken ? run.reason : Status::stagnated);
         }
         if (stuck && !classic && !retry() && unfinished() && !V_.interrupted() && !stop_.out_of_iterations()) {
             stop_.event(fmt::format("{} gained less than a factor of {}: going on with {}", method_->name, good_gain,

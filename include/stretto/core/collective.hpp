@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -101,6 +102,9 @@ void agree(const Comm& comm, Work&& work) {
     bool failed = false;
     try {
         work();
+    } catch (const std::bad_alloc&) {
+        failed = true;
+        message = "rank " + std::to_string(comm.rank()) + " is out of memory";
     } catch (const std::exception& error) {
         failed = true;
         message = error.what();

@@ -72,7 +72,7 @@ struct Result {
     double solve_seconds = 0;    ///< the longest of all ranks
 
     bool converged() const { return status == Status::converged; }
-    double relative_residual() const;  ///< the largest of the columns
+    double relative_residual() const;  ///< the largest of the columns; NaN if one of them is
 };
 
 }  // namespace stretto

@@ -1,0 +1,158 @@
+"""Checks of tests/test_cli_*.sh that take arithmetic, JSON or a terminal: cli_checks.py CHECK ARGUMENT…"""
+
+import csv
+import json
+import math
+import os
+import pty
+import sys
+
+NUMBER = (int, float)
+FIELDS = {
+    "stretto": str, "method": str, "options": str, "precond": str, "formulation": str, "problem": str,
+    "rows": int, "nonzeros": int, "columns": int, "ranks": int, "threads": int,
+    "status": str, "converged": bool, "iterations": int, "columns_detail": list, "relative_residual": NUMBER,
+    "seconds": dict, "per_iteration": dict, "events": list,
+}
+COLUMN = {"status": str, "iterations": int, "relative_residual": NUMBER, "recursive_residual": NUMBER}
+SECONDS = {"setup": NUMBER, "solve": NUMBER, "by_kernel": dict}
+PER_ITERATION = dict.fromkeys(
+    ["applies", "preconditionings", "reductions", "hidden_reductions", "vector_reads", "vector_writes", "bytes"],
+    NUMBER)
+
+
+def read_json(path):
+    def refuse(constant):
+        raise ValueError(f"{constant} is not JSON")
+    with open(path, encoding="utf-8") as file:
+        return json.load(file, parse_constant=refuse)
+
+
+def numbers(path):
+    """The lines of a Matrix Market file behind the banner and comments, split."""
+    with open(path, encoding="utf-8") as file:
+        banner = file.readline().lower().split()
+        return banner, [line.split() for line in file if line.strip() and not line.startswith("%")]
+
+
+def read_matrix(path):
+    banner, (sizes, *entries) = numbers(path)
+    matrix = [{} for _ in range(int(sizes[0]))]
+    for i, j, value in entries:
+        i, j = int(i) - 1, int(j) - 1
+        matrix[i][j] = matrix[i].get(j, 0) + float(value)
+        if banner[4] == "symmetric" and i != j:
+            matrix[j][i] = matrix[j].get(i, 0) + float(value)
+    return matrix
+
+
+def read_array(path):
+    """A list of columns."""
+    banner, (sizes, *entries) = numbers(path)
+    rows, columns = map(int, sizes)
+    assert banner[2] == "array" and len(entries) == rows * columns, f"{path}: not a whole array"
+    values = [float(entry[0]) for entry in entries]
+    return [values[j * rows:(j + 1) * rows] for j in range(columns)]
+
+
+def norm(vector):
+    return math.sqrt(math.fsum(v * v for v in vector))
+
+
+def has(fields, record):
+    for name, kind in fields.items():
+        assert name in record, f"no field {name} in {record}"
+        value = record[name]
+        assert isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), f"{name} is {value!r}"
+
+
+def holds(path, expression):
+    r = read_json(path)
+    assert eval(expression, {"r": r, "math": math}), f"{expression}\n{json.dumps(r, indent=1)}"
+
+
+def fields(path):
+    """Every field of the contract, of its type."""
+    r = read_json(path)
+    has(FIELDS, r)
+    has(SECONDS, r["seconds"])
+    has(PER_ITERATION, r["per_iteration"])
+    assert r["seconds"]["by_kernel"] and all(isinstance(v, NUMBER) for v in r["seconds"]["by_kernel"].values())
+    assert len(r["columns_detail"]) == r["columns"]
+    for column in r["columns_detail"]:
+        has(COLUMN, column)
+    for event in r["events"]:
+        has({"iteration": int, "text": str}, event)
+    assert r["relative_residual"] == max(column["relative_residual"] for column in r["columns_detail"])
+
+
+def residual(result, matrix, rhs, solution):
+    """The residuals in the JSON are those of the solution."""
+    A, B, X = read_matrix(matrix), read_array(rhs), read_array(solution)
+    details = read_json(result)["columns_detail"]
+    assert len(B) == len(X) == len(details), "columns differ"
+    for b, x, column in zip(B, X, details):
+        r = [b[i] - math.fsum(a * x[j] for j, a in row.items()) for i, row in enumerate(A)]
+        mine, theirs = norm(r) / norm(b), column["relative_residual"]
+        assert math.isclose(mine, theirs, rel_tol=1e-3, abs_tol=1e-15), f"{theirs}, but recomputed {mine}"
+
+
+def same(one, other, tolerance):
+    """Two arrays, relative in every column they both have."""
+    pairs = list(zip(read_array(one), read_array(other)))
+    for j, (x, y) in enumerate(pairs):
+        assert len(x) == len(y), "rows differ"
+        gap = norm([a - b for a, b in zip(x, y)]) / norm(x)
+        assert gap <= float(tolerance), f"column {j + 1} differs by {gap}"
+
+
+def ones(path):
+    """Nothing but ones, to single precision."""
+    wrong = [value for column in read_array(path) for value in column if abs(value - 1) > 1e-6]
+    assert not wrong, f"{len(wrong)} values are not 1, for example {wrong[0]}"
+
+
+def whole(path):
+    """An array that was written to its end."""
+    assert read_array(path)
+
+
+def differ(path):
+    """The columns of an array are all different."""
+    columns = read_array(path)
+    assert len({tuple(column) for column in columns}) == len(columns)
+
+
+def history(path, result):
+    """One row per iteration, one value per column; the last of each column is its recursive residual."""
+    r = read_json(result)
+    with open(path, newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["iteration"] + [f"column_{j + 1}" for j in range(r["columns"])], head
+    assert [int(row[0]) for row in rows] == list(range(1, r["iterations"] + 1)), "not one row per iteration"
+    for j, column in enumerate(r["columns_detail"]):
+        last = float(rows[-1][j + 1])
+        assert math.isclose(last, column["recursive_residual"], rel_tol=1e-4), f"{last} is not that of {column}"
+
+
+def costs(path, listing, formulation):
+    """The cost of an iteration as counted in a run is the one that `stretto list` announces."""
+    r = read_json(path)
+    method = next(m for m in read_json(listing)["methods"] if m["name"] == r["method"])
+    want = method["per_iteration" if r["precond"] == "none" else "per_iteration_preconditioned"]
+    for name in PER_ITERATION.keys() - {"bytes"}:
+        expected = want[name][formulation] if isinstance(want[name], dict) else want[name]
+        assert r["per_iteration"][name] == expected, f"{name}: {r['per_iteration'][name]}, listed {expected}"
+
+
+def on_terminal(*command):
+    """Runs a command on a pseudo-terminal and prints what came there; its exit code."""
+    code = os.waitstatus_to_exitcode(pty.spawn(command, stdin_read=lambda _: b""))
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    try:
+        globals()[sys.argv[1]](*sys.argv[2:])
+    except (AssertionError, ValueError, OSError) as error:
+        sys.exit(f"{sys.argv[1]}: {error}")

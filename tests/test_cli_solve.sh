@@ -1,0 +1,145 @@
+#!/bin/bash
+# The command line on good input: what it prints, what its files hold, the same on one to four ranks.
+. "$(dirname "$0")/cli_checks.bash"
+
+# matrix NAME SYMMETRY LEFT RIGHT: 40 rows, tridiagonal, LEFT below the diagonal, RIGHT above it.
+matrix() {
+  local i n=40
+  {
+    echo "%%MatrixMarket matrix coordinate real $2"
+    echo "% a comment"
+    if [ "$2" = symmetric ]; then echo $n $n $((2 * n - 1)); else echo $n $n $((3 * n - 2)); fi
+    for ((i = 1; i <= n; ++i)); do
+      if [ $i -gt 1 ]; then echo $i $((i - 1)) "$3"; fi
+      echo $i $i $((3 + i % 4))
+      if [ $i -lt $n ] && [ "$2" = general ]; then echo $i $((i + 1)) "$4"; fi
+    done
+  } >"$1"
+}
+matrix spd.mtx symmetric -1.25
+matrix wind.mtx general -1.75 -0.25
+{
+  printf '%%%%MatrixMarket matrix array real general\n40 2\n'
+  for ((i = 1; i <= 80; ++i)); do echo "$((i % 7 - 3)).5"; done
+} >two.mtx
+{
+  printf '%%%%MatrixMarket matrix array real general\n40 1\n'
+  for ((i = 1; i <= 40; ++i)); do echo 1; done
+} >ones.mtx
+gzip -k wind.mtx
+methods="cg pipelined_cg bicgstab pipelined_bicgstab"
+
+# ---- the table ----
+check "a table of two methods" solves 2 solve spd.mtx --method cg --method pipelined_cg:check=10
+check "a row for the first" says out '^cg +converged +[0-9]+ '
+check "a row for the second" says out '^pipelined_cg:check=10 +converged +[0-9]+ '
+grep converged out >rows
+check "and no other" lines rows 2
+check "off a terminal nothing on standard error" silent err
+check "several methods, a JSON list" solves 1 solve spd.mtx --method cg --method bicgstab --json two.json
+check "in their order" holds two.json "[run['method'] for run in r] == ['cg', 'bicgstab']"
+check "options in any order" solves 1 solve --rtol 1e-6 --method=cg spd.mtx --json=- --columns 1
+check "JSON alone on standard output" python fields out
+check "nothing on standard error" silent err
+
+# ---- JSON ----
+for method in $methods; do
+  for ranks in 1 2 3 4; do
+    check "$method on $ranks ranks" solves $ranks solve spd.mtx --method "$method" --rhs two.mtx --threads 1 \
+      --rtol 1e-9 --json run.json --solution "x$ranks.mtx" --history run.csv
+    check "$method on $ranks ranks: every field" python fields run.json
+    check "$method on $ranks ranks: what was asked for" holds run.json \
+      "r['method'] == '$method' and r['problem'] == 'spd.mtx' and (r['rows'], r['nonzeros'], r['columns'], \
+       r['ranks'], r['threads']) == (40, 118, 2, $ranks, 1) and (r['precond'], r['formulation']) == ('none', 'merged')"
+    check "$method on $ranks ranks: converged" holds run.json \
+      "r['converged'] and r['status'] == 'converged' and 0 < r['relative_residual'] <= 1e-9 and r['iterations'] < 80"
+    check "$method on $ranks ranks: the residual is true" python residual run.json spd.mtx two.mtx "x$ranks.mtx"
+    check "$method on $ranks ranks: history" python history run.csv run.json
+    check "$method on $ranks ranks: the solution of one" python same x1.mtx "x$ranks.mtx" 1e-7
+  done
+done
+
+# The numbers of the papers, counted in a run.
+"$STRETTO" list --json list.json >listed
+for numbers in cg,2,0,1 pipelined_cg,1,1,1 bicgstab,3,0,2 pipelined_bicgstab,2,2,2; do
+  IFS=, read -r method reductions hidden applies <<<"$numbers"
+  for choice in "merged none" "merged jacobi" "basic none" "basic jacobi"; do
+    read -r formulation precond <<<"$choice"
+    what="$method $choice"
+    check "$what" solves 2 solve spd.mtx --method "$method" --formulation "$formulation" --precond "$precond" \
+      --json run.json
+    check "$what: reductions and products" holds run.json \
+      "[r['per_iteration'][k] for k in ('reductions', 'hidden_reductions', 'applies')] \
+       == [$reductions, $hidden, $applies]"
+    check "$what: cost as listed" python costs run.json list.json "$formulation"
+    check "$what: bytes" holds run.json "r['per_iteration']['bytes'] > 8 * 40 * r['per_iteration']['vector_reads']"
+  done
+done
+
+# ---- choices that must not change the answer ----
+check "a gzipped matrix" solves 1 solve wind.mtx.gz --method bicgstab --rhs two.mtx --rtol 1e-12 --solution wind_x.mtx
+for choice in "1 --formulation basic" "1 --threads 2" "3 --precond jacobi" "2 --threads 2 --precond jacobi"; do
+  read -r ranks options <<<"$choice"
+  # shellcheck disable=SC2086
+  check "$options on $ranks ranks" solves "$ranks" solve wind.mtx --method pipelined_bicgstab --rhs two.mtx \
+    --rtol 1e-12 --solution x.mtx $options
+  check "$options on $ranks ranks: same solution" python same wind_x.mtx x.mtx 1e-9
+done
+
+# ---- right-hand sides ----
+check "A*ones" solves 2 solve wind.mtx --method bicgstab --rhs 'A*ones' --rtol 1e-12 --solution x.mtx
+check "A*ones has the solution ones" python ones x.mtx
+check "ones" solves 2 solve spd.mtx --method cg --json run.json --solution x.mtx
+check "ones is the default" python residual run.json spd.mtx ones.mtx x.mtx
+for ranks in 1 2 4; do
+  check "random on $ranks ranks" solves $ranks solve wind.mtx --method bicgstab --rhs random:7 --columns 3 \
+    --rtol 1e-12 --solution "random$ranks.mtx"
+  check "random on $ranks ranks is the same" python same random1.mtx "random$ranks.mtx" 1e-9
+done
+check "random columns differ" python differ random1.mtx
+check "another seed" solves 1 solve wind.mtx --method bicgstab --rhs random:8 --rtol 1e-12 --solution other.mtx
+check "another seed is another right-hand side" eval '! python same other.mtx random1.mtx 1e-3'
+check "one random column" solves 1 solve wind.mtx --method bicgstab --rhs random:7 --rtol 1e-12 --solution other.mtx
+check "one random column is the first of three" python same other.mtx random1.mtx 1e-9
+check "a solution is a right-hand side" solves 2 solve wind.mtx --method bicgstab --rhs random1.mtx --json run.json
+check "with as many columns as the file has" holds run.json "r['columns'] == 3"
+for columns in 1 7 64; do
+  check "$columns columns" solves 2 solve poisson2d:9 --method pipelined_cg --columns $columns --json run.json
+  check "$columns columns, each with its status" holds run.json \
+    "len(r['columns_detail']) == $columns and all(c['status'] == 'converged' for c in r['columns_detail'])"
+done
+
+# ---- not converged ----
+for ranks in 1 2; do
+  check "out of iterations on $ranks ranks" exits 1 $ranks solve poisson2d:30 --method cg --max-it 5 --json run.json
+  check "out of iterations on $ranks ranks: status" holds run.json \
+    "(r['status'], r['converged'], r['iterations']) == ('max_iterations', False, 5) and r['relative_residual'] > 1e-8"
+  check "out of iterations on $ranks ranks: in the table" says out '^cg +max_iterations +5 '
+done
+check "beyond double precision" exits 1 1 solve poisson2d:30 --method cg --rtol 1e-20 --json run.json
+check "beyond double precision: stagnated" holds run.json \
+  "r['status'] == 'stagnated' and r['relative_residual'] < 1e-12"
+
+check "a tolerance of zero" exits 1 1 solve poisson2d:30 --method cg --rtol 0 --json run.json
+check "a tolerance of zero: stagnated" holds run.json "r['status'] == 'stagnated' and r['relative_residual'] < 1e-12"
+printf '%%%%MatrixMarket matrix array real general\n4 1\n1e300\n1e300\n1e300\n1e300\n' >large.mtx
+check "out of range" exits 1 2 solve poisson2d:2 --method cg --rhs large.mtx --json run.json
+check "out of range: no residual in the table" says out '^cg +not_finite +0 .* not finite '
+check "out of range: no residual in the JSON" holds run.json \
+  "(r['status'], r['converged'], r['relative_residual']) == ('not_finite', False, None)"
+
+# ---- few rows, many ranks ----
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n' >one.mtx
+for method in $methods; do
+  for problem in one.mtx poisson2d:1 poisson2d:3x1; do
+    check "$method of $problem on four ranks" solves 4 solve $problem --method "$method" --precond jacobi \
+      --rhs 'A*ones' --columns 2 --json run.json --solution x.mtx
+    check "$method of $problem on four ranks: ones" python ones x.mtx
+  done
+done
+
+# ---- a real matrix ----
+check "a real matrix" solves 3 solve "$DATA/pyamg_bar.mtx.gz" --method pipelined_cg --precond jacobi --json run.json
+check "a real matrix: as it is" holds run.json "(r['rows'], r['nonzeros'], r['converged']) == (600, 23402, True)"
+
+finish
