@@ -31,10 +31,10 @@ EVENTS = (
     ("residual replaced", "replaced"),
     ("the recursive residual passed", "passed too early"),
     ("has not halved", "stalled"),
-    ("breakdown at", "broke down"),
-    ("indefinite_matrix at", "(p, Ap) ≤ 0"),
-    ("indefinite_preconditioner at", "(r, M⁻¹r) ≤ 0"),
-    ("not_finite", "not finite"),
+    ("denominator vanished", "broke down"),
+    ("pᵀAp ≤ 0", "(p, Ap) ≤ 0"),
+    ("rᵀM⁻¹r ≤ 0", "(r, M⁻¹r) ≤ 0"),
+    ("NaN or Inf", "not finite"),
     ("going on with", "fell back"),
 )
 

@@ -5,14 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {
-    {.name = "patience",
-     .default_value = 5000,
-     .minimum = 1,
-     .maximum = 1e9,
-     .help = "iterations in which the residual must halve, or the run is given up",
-     .integral = true},
-};
+constexpr OptionInfo options[] = {patience_option(5000)};
 }
 
 extern const Method cg_row;

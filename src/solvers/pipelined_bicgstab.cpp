@@ -5,20 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {
-    {.name = "check",
-     .default_value = 25,
-     .minimum = 0,
-     .maximum = 1e9,
-     .help = "iterations between measurements of the residual gap; 0: never",
-     .integral = true},
-    {.name = "patience",
-     .default_value = 500,
-     .minimum = 1,
-     .maximum = 1e9,
-     .help = "iterations in which the residual must halve, or the run is given up",
-     .integral = true},
-};
+constexpr OptionInfo options[] = {check_option(25), patience_option(500)};
 }
 
 extern const Method pipelined_bicgstab_row;

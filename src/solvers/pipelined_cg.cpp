@@ -5,20 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {
-    {.name = "check",
-     .default_value = 50,
-     .minimum = 0,
-     .maximum = 1e9,
-     .help = "iterations between measurements of the residual gap; 0: never",
-     .integral = true},
-    {.name = "patience",
-     .default_value = 5000,
-     .minimum = 1,
-     .maximum = 1e9,
-     .help = "iterations in which the residual must halve, or the run is given up",
-     .integral = true},
-};
+constexpr OptionInfo options[] = {check_option(50), patience_option(5000)};
 }
 
 extern const Method pipelined_cg_row;
