@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Counts the allocations of this program: include it in exactly one source of a test program.
+// Counts the allocations of this program: include it in exactly one source of a test program. Not inlined, because g++
+// takes an inlined free() for a mismatch with new.
 
 #include <atomic>
 #include <cstddef>
@@ -20,11 +21,11 @@ inline void* counted_allocation(std::size_t size, std::size_t alignment) {
     return memory;
 }
 
-void* operator new(std::size_t size) { return counted_allocation(size, 1); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
+[[gnu::noinline]] void* operator new(std::size_t size) { return counted_allocation(size, 1); }
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
     return counted_allocation(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
