@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Stretto)
 
 install(TARGETS stretto EXPORT StrettoTargets)
-install(DIRECTORY include/stretto DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/stretto DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.hpp)
 install(EXPORT StrettoTargets NAMESPACE Stretto:: DESTINATION ${package_dir})
 
 # A static library leaves its own dependencies to whoever links it.

@@ -89,9 +89,13 @@ public:
 
     int exchanges = 0;
     double charged = 0;
+    std::function<void()> at_wait;  // called when the exchange is waited for, before anything arrives
 
 private:
-    void finish(int) override { inner_.start_exchange(receives_, sends_).wait(); }
+    void finish(int) override {
+        if (at_wait) at_wait();
+        inner_.start_exchange(receives_, sends_).wait();
+    }
 
     MpiComm inner_;
     std::span<const Message> receives_, sends_;
@@ -141,6 +145,26 @@ TEST(Csr, HaloIsReadOnlyAfterTheWait) {
         EXPECT_EQ(comm.exchanges, comm.size() > 1 ? 1 : 0);
         EXPECT_EQ(comm.charged, A.bytes(3));
     }
+}
+
+TEST(Csr, InteriorRowsAreDoneWhileTheHaloIsInFlight) {
+    LateComm comm;
+    const auto partition = Partition::even(40, comm.size());
+    const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), tridiagonal), 2);
+    const Global first = partition.first(comm.rank()), last = first + A.local_rows() - 1;
+    const double unwritten = 1e300;
+    std::vector<double> x(static_cast<std::size_t>(A.local_rows()), 1.0), y(x.size(), unwritten);
+    int waits = 0;
+    comm.at_wait = [&] {
+        ++waits;
+        for (Global row = first; row <= last; ++row) {
+            const bool interface = (row == first && comm.rank() > 0) || (row == last && comm.rank() + 1 < comm.size());
+            EXPECT_EQ(y[static_cast<std::size_t>(row - first)] == unwritten, interface) << "row " << row;
+        }
+    };
+    A.apply({x.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});
+    EXPECT_EQ(waits, comm.size() > 1 ? 1 : 0);
+    for (const double value : y) EXPECT_NE(value, unwritten);
 }
 
 TEST(Csr, Accessors) {

@@ -194,6 +194,11 @@ TEST_P(HonestyTest, WrongSizesAndOptionsAreRefusedOnAllRanks) {
     Values b(A, 2), x(A, 1), many(A, 65), many_x(A, 65);
     EXPECT_THROW(run(A, b, x), InputError);
     EXPECT_THROW(run(A, many, many_x), InputError);
+    // One rank alone brings vectors of another length than A's.
+    const Index rows = A.local_rows() - (comm.rank() == comm.size() - 1);
+    std::vector<double> shorter(static_cast<std::size_t>(rows)), short_x(shorter.size());
+    EXPECT_THROW((void)solve<double>(comm, A, Identity{}, {shorter.data(), rows, 1}, {short_x.data(), rows, 1}),
+                 InputError);
     SolveOptions negative;
     negative.rtol = -1;
     Values x2(A, 2);

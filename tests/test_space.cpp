@@ -50,6 +50,14 @@ TEST_F(SpaceTest, ReductionsInFlightAreValuesInAnyOrderAndDepth) {
     // What is left is dropped unread; its destructor waits.
 }
 
+TEST_F(SpaceTest, ASumIsReadOnce) {
+    Space<double> V(mpi, rows, 1, 1, 1, Formulation::merged);
+    auto a = V.vector();
+    auto sum = V.start(dot(a, a));
+    (void)sum.wait();
+    EXPECT_THROW((void)sum.wait(), std::logic_error);
+}
+
 TEST_F(SpaceTest, AFrozenColumnHasNoDotProductsAnyMore) {
     Space<double> V(mpi, rows, 2, 1, 1, Formulation::merged);
     auto a = V.vector();

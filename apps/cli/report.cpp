@@ -21,12 +21,6 @@ constexpr int name_width = 32, status_width = 25;
 /// JSON has no NaN.
 ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
 
-double all_sum(const Comm& comm, double mine) {
-    double total = 0;
-    MPI_Allreduce(&mine, &total, 1, MPI_DOUBLE, MPI_SUM, comm.mpi());
-    return total;
-}
-
 /// The whole solve: set-up, iterations of all methods that ran, safeguards; and the safeguards' part in it.
 ordered_json totals(const Comm& comm, const Ledger& ledger) {
     Counts all;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -28,7 +29,17 @@ namespace {
 
 /// OMP_NUM_THREADS where set; else this rank's share of the node's cores, and no more than it is bound to.
 int default_threads(const Comm& comm) {
-    if (const char* set = std::getenv("OMP_NUM_THREADS")) return std::max(1, std::atoi(set));
+    if (const char* set = std::getenv("OMP_NUM_THREADS")) {
+        int threads = 0;
+        agree(comm, [&] {
+            const std::string_view text(set);
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+            // A list gives a number for each level of nesting; the first is ours.
+            if (error != std::errc() || threads < 1 || (end != text.data() + text.size() && *end != ','))
+                throw InputError(fmt::format("OMP_NUM_THREADS={} is not a number of threads", text));
+        });
+        return threads;
+    }
     MPI_Comm node = MPI_COMM_NULL;
     int ranks = 1;
     MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -41,6 +52,12 @@ int default_threads(const Comm& comm) {
     return static_cast<int>(all_min(comm, std::max<Global>(1, std::min<Global>(allowed, online / ranks))));
 }
 
+/// Collective. Rank 0 alone looks: the others may see another disk.
+bool exists(const Comm& comm, const std::string& path) {
+    std::error_code error;
+    return all_max(comm, Global{comm.rank() == 0 && std::filesystem::exists(path, error)}) > 0;
+}
+
 bool is_problem(const std::string& text) {
     const auto name = text.substr(0, text.find(':'));
     return std::ranges::any_of(problems(), [&](const ProblemKind& kind) { return kind.name == name; });
@@ -51,7 +68,7 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, int thread
         auto [partition, rows] = generate(comm, problem);
         return {comm, std::move(partition), std::move(rows), threads};
     }
-    if (!std::filesystem::exists(problem)) {
+    if (!exists(comm, problem)) {
         std::string names;
         for (const auto& kind : problems()) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
         throw InputError(fmt::format("'{}' is neither a file nor a problem; the problems are {}", problem, names));
@@ -92,7 +109,7 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
         const auto seed = static_cast<std::uint64_t>(Options(spec, seed_option).number("seed"));
         return make([seed](Global row, int j) { return uniform(seed, row, j); });
     }
-    if (!std::filesystem::exists(arguments.rhs))
+    if (!exists(comm, arguments.rhs))
         throw InputError(fmt::format("--rhs '{}' is neither a file nor ones, A*ones or random[:SEED]", arguments.rhs));
     auto b = read_array(comm, arguments.rhs, A.partition(), A.threads(),
                         [&](double fraction) { line.show_fraction("reading " + arguments.rhs, fraction); });
@@ -103,20 +120,24 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
 }
 
 /// Collective. So that nothing is lost after a long solve: output files that cannot be written, or would overwrite
-/// each other, end the run before it starts. Leaves no file behind.
+/// each other or the input, end the run before it starts. Leaves no file behind.
 void check_outputs(const Comm& comm, const SolveArguments& arguments) {
-    std::set<std::string> paths;
-    for (const auto* path : {&arguments.json, &arguments.history, &arguments.solution}) {
-        if (path->empty() || (path == &arguments.json && *path == "-")) continue;
-        if (*path == "-") throw InputError("only --json can go to standard output (-)");
-        if (!paths.insert(*path).second) throw InputError("two outputs go to the same file: " + *path);
-    }
     agree(comm, [&] {
         if (comm.rank() != 0) return;
-        for (const auto& path : paths) {
-            const bool existed = std::filesystem::exists(path);
-            if (!std::ofstream(path, std::ios::app)) throw InputError("cannot write " + path);
-            if (!existed) std::filesystem::remove(path);
+        std::set<std::filesystem::path> taken;
+        for (const auto* path : {&arguments.problem, &arguments.rhs})
+            if (std::error_code error; std::filesystem::exists(*path, error))
+                taken.insert(std::filesystem::weakly_canonical(*path));
+        for (const auto* path : {&arguments.json, &arguments.history, &arguments.solution}) {
+            if (path->empty() || (path == &arguments.json && *path == "-")) continue;
+            if (*path == "-") throw InputError("only --json can go to standard output (-)");
+            std::error_code error;
+            const bool existed = std::filesystem::exists(*path, error);
+            const bool device = existed && !std::filesystem::is_regular_file(*path, error);
+            if (!std::ofstream(*path, std::ios::app)) throw InputError("cannot write " + *path);
+            if (!existed) std::filesystem::remove(*path);
+            if (!device && !taken.insert(std::filesystem::weakly_canonical(*path)).second)
+                throw InputError(*path + " is an input, or another output too");
         }
     });
 }
@@ -124,14 +145,19 @@ void check_outputs(const Comm& comm, const SolveArguments& arguments) {
 /// Collective. Written beside its place and then moved there, so that no half-written file is taken for a solution.
 void write_solution(const CsrMatrix<double>& A, const std::string& path, std::span<const double> x, int columns) {
     const Comm& comm = A.comm();
-    const std::filesystem::path target(path);
-    const bool device = all_max(comm, Global{comm.rank() == 0 && std::filesystem::exists(target) &&
-                                             !std::filesystem::is_regular_file(target)}) > 0;
-    if (device) return write_array(comm, path, A.partition(), x, columns);
-    const auto part = target.parent_path() / ("part." + target.filename().string());
+    std::string part;  // keeps the ending of the name, which chooses the format; empty for a pipe or a device
+    agree(comm, [&] {
+        if (comm.rank() != 0) return;
+        const std::filesystem::path target(path);
+        if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target)) return;
+        for (int k = 0; part.empty() || std::filesystem::exists(part); ++k)
+            part = target.parent_path() / fmt::format("part{}.{}", k, target.filename().string());
+    });
+    part = broadcast(comm, part, 0);
+    if (part.empty()) return write_array(comm, path, A.partition(), x, columns);
     write_array(comm, part, A.partition(), x, columns);
     agree(comm, [&] {
-        if (comm.rank() == 0) std::filesystem::rename(part, target);
+        if (comm.rank() == 0) std::filesystem::rename(part, path);
     });
 }
 

@@ -95,6 +95,13 @@ void CsrMatrix<T>::plan_halo(const LocalRows<T>& rows) {
     std::sort(halo_.begin(), halo_.end());
     halo_.erase(std::unique(halo_.begin(), halo_.end()), halo_.end());
     halo_.shrink_to_fit();
+    agree(*comm_, [&] {
+        if (halo_.size() + static_cast<std::size_t>(local_rows_) > std::numeric_limits<Index>::max())
+            throw InputError(
+                fmt::format("rank {} would need {} rows of other ranks beside its own {}, more than a local "
+                            "32-bit index can count: use more ranks",
+                            comm_->rank(), halo_.size(), local_rows_));
+    });
 
     std::vector<std::vector<Global>> needed(static_cast<std::size_t>(comm_->size()));
     for (auto begin = halo_.begin(); begin != halo_.end();) {

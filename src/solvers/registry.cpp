@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "stretto/core/error.hpp"
 #include "stretto/solvers/solve.hpp"
@@ -26,7 +28,7 @@ const Method& find_method(std::string_view name) {
 }
 
 namespace {
-/// diag(1, …, n): as a matrix for which every method runs a while, and as its preconditioner.
+/// diag(√1, …, √n): as a matrix for which every method runs a while, and as its preconditioner.
 struct Counting {
     void apply(MultiVector<double> x, MultiVector<double> y) const {
         for (Index row = 0; row < x.rows(); ++row) y(row) = std::sqrt(1.0 + row) * x(row);

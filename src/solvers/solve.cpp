@@ -299,6 +299,10 @@ Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_ident
         if (b.rows() != x.rows() || b.columns() != x.columns())
             throw InputError(fmt::format("b is {} × {} on rank {}, x is {} × {}", b.rows(), b.columns(), comm.rank(),
                                          x.rows(), x.columns()));
+        for (const auto& op : {A, M})
+            if (op.local_rows() && *op.local_rows() != b.rows())
+                throw InputError(fmt::format("an operator has {} rows on rank {}, b has {}", *op.local_rows(),
+                                             comm.rank(), b.rows()));
         if (b.columns() < 1 || b.columns() > max_columns)
             throw InputError(fmt::format("{} right-hand sides: one solve takes 1 to {}", b.columns(), max_columns));
         if (!(options.rtol >= 0) || !(options.atol >= 0))

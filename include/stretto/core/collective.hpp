@@ -17,28 +17,25 @@
 
 namespace stretto {
 
-inline Global all_sum(const Comm& comm, Global mine) {
-    Global total = 0;
-    MPI_Allreduce(&mine, &total, 1, MPI_INT64_T, MPI_SUM, comm.mpi());
-    return total;
-}
-
-inline Global all_min(const Comm& comm, Global mine) {
-    Global result = 0;
-    MPI_Allreduce(&mine, &result, 1, MPI_INT64_T, MPI_MIN, comm.mpi());
+/// A count (Global) or a double, reduced over all ranks, on every rank.
+template <class T>
+T all_reduce(const Comm& comm, T mine, MPI_Op operation) {
+    static_assert(std::is_same_v<T, Global> || std::is_same_v<T, double>);
+    T result{};
+    MPI_Allreduce(&mine, &result, 1, std::is_same_v<T, double> ? MPI_DOUBLE : MPI_INT64_T, operation, comm.mpi());
     return result;
 }
-
-inline Global all_max(const Comm& comm, Global mine) {
-    Global result = 0;
-    MPI_Allreduce(&mine, &result, 1, MPI_INT64_T, MPI_MAX, comm.mpi());
-    return result;
+template <class T>
+T all_sum(const Comm& comm, T mine) {
+    return all_reduce(comm, mine, MPI_SUM);
 }
-
-inline double all_max(const Comm& comm, double mine) {
-    double result = 0;
-    MPI_Allreduce(&mine, &result, 1, MPI_DOUBLE, MPI_MAX, comm.mpi());
-    return result;
+template <class T>
+T all_min(const Comm& comm, T mine) {
+    return all_reduce(comm, mine, MPI_MIN);
+}
+template <class T>
+T all_max(const Comm& comm, T mine) {
+    return all_reduce(comm, mine, MPI_MAX);
 }
 
 /// One value of every rank, on every rank.
@@ -109,7 +106,7 @@ void agree(const Comm& comm, Work&& work) {
         failed = true;
         message = error.what();
     }
-    const auto first = all_min(comm, failed ? comm.rank() : comm.size());
+    const auto first = all_min(comm, Global{failed ? comm.rank() : comm.size()});
     if (first < comm.size()) throw InputError(broadcast(comm, std::move(message), static_cast<int>(first)));
 }
 

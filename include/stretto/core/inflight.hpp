@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -68,8 +69,9 @@ public:
     }
     ~InFlight() { finish(); }
 
-    /// The sums, in the order they were asked for. Frozen columns read zero.
+    /// The sums, in the order they were asked for. Frozen columns read zero. Once: throws std::logic_error after that.
     [[nodiscard]] std::array<Scalars<T>, K> wait() {
+        if (!slot_) throw std::logic_error("a sum in flight is waited for once");
         {
             const auto watch = state_->ledger.time(Kernel::reductions);
             pending_.wait();

@@ -14,6 +14,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -23,9 +24,8 @@
 
 namespace stretto {
 
-// Expressions. An element is
-// addressed by the start of its block of rows and its lane inside the block (execute.hpp). Vectors use both;
-// coefficients, which repeat with the columns, only the lane.
+// An element of an expression is addressed by the start of its block of rows and its lane inside the block
+// (execute.hpp). Vectors use both; coefficients, which repeat with the columns, only the lane.
 
 template <class T>
 struct VectorTerm {
@@ -249,9 +249,9 @@ void for_each_statement(F&& f, const Group<S...>& group) {
     std::apply([&](const auto&... s) { (for_each_statement(f, s), ...); }, group.statements);
 }
 
-/// The basic formulation is made of calls with at most three vectors, as in BLAS and its extensions; a
-/// statement of four takes two calls (Krasnopolsky 2019, footnotes of Table 2). y − ω(t − αv): first the inner
-/// expression into the target, then the rest. `basic` calls f with each such call.
+/// The basic formulation is made of calls with at most three vectors, as in BLAS and its extensions. What the methods
+/// say with four, y − ω(t − αv), takes two calls (Krasnopolsky 2019, footnotes of Table 2): first the inner expression
+/// into the target, then the rest. `basic` calls f with each such call.
 template <class S, class F>
 void for_each_call(F&& f, const S& statement) {
     f(statement);

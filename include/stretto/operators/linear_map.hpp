@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 
 #include "stretto/core/space.hpp"
 
@@ -19,7 +20,7 @@ concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
 /// No preconditioner. Methods share vectors that are equal then (u is r, …), so it costs nothing.
 struct Identity {};
 
-/// An operator as a user hands it over, its type forgotten: so that a method is compiled once.
+/// An operator as a user hands it over, its type forgotten: so that a method is compiled once. Holds a pointer to it.
 template <class T>
 class AnyOperator {
 public:
@@ -29,16 +30,21 @@ public:
         : op_(&op),
           apply_(
               [](const void* self, MultiVector<T> x, MultiVector<T> y) { static_cast<const Op*>(self)->apply(x, y); }),
-          bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {}
+          bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {
+        if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
+    }
 
     explicit operator bool() const { return op_ != nullptr; }
     void apply(MultiVector<T> x, MultiVector<T> y) const { apply_(op_, x, y); }
     double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
+    /// Rows on this rank, where the operator has a local_rows() that tells.
+    std::optional<Index> local_rows() const { return local_rows_; }
 
 private:
     const void* op_ = nullptr;
     void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
+    std::optional<Index> local_rows_;
 };
 
 /// A, or M⁻¹, as a method sees it: counted and timed. False for the identity.
