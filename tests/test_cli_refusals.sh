@@ -178,8 +178,9 @@ check "list --json nowhere" refused "cannot write nowhere/file" list --json nowh
 check "two results in one file" refused new.json solve good.mtx --method cg --json new.json --history new.json
 check "the same by another name" refused "new.json is" solve good.mtx --method cg --json new.json --history ./new.json
 check "a result over the matrix" refused "good.mtx is" solve good.mtx --method cg --solution ./good.mtx
-check "threads that are no number" env OMP_NUM_THREADS=two bash -c '
-  "$STRETTO" solve poisson2d:5 --method cg 2>err; [ $? -eq 2 ] && grep -q "OMP_NUM_THREADS=two is not" err'
+OMP_NUM_THREADS=two "$STRETTO" solve poisson2d:5 --method cg >out 2>err
+check "threads that are no number" [ $? -eq 2 ]
+check "threads that are no number are named" says err "OMP_NUM_THREADS=two is not"
 
 # A full disk shows only when all is written: no rank may wait for the one that writes.
 export limit=20

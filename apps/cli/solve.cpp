@@ -124,10 +124,12 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
 void check_outputs(const Comm& comm, const SolveArguments& arguments) {
     agree(comm, [&] {
         if (comm.rank() != 0) return;
+        const auto place = [](const std::string& path) {
+            return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+        };
         std::set<std::filesystem::path> taken;
         for (const auto* path : {&arguments.problem, &arguments.rhs})
-            if (std::error_code error; std::filesystem::exists(*path, error))
-                taken.insert(std::filesystem::weakly_canonical(*path));
+            if (std::error_code error; std::filesystem::exists(*path, error)) taken.insert(place(*path));
         for (const auto* path : {&arguments.json, &arguments.history, &arguments.solution}) {
             if (path->empty() || (path == &arguments.json && *path == "-")) continue;
             if (*path == "-") throw InputError("only --json can go to standard output (-)");
@@ -136,7 +138,7 @@ void check_outputs(const Comm& comm, const SolveArguments& arguments) {
             const bool device = existed && !std::filesystem::is_regular_file(*path, error);
             if (!std::ofstream(*path, std::ios::app)) throw InputError("cannot write " + *path);
             if (!existed) std::filesystem::remove(*path);
-            if (!device && !taken.insert(std::filesystem::weakly_canonical(*path)).second)
+            if (!device && !taken.insert(place(*path)).second)
                 throw InputError(*path + " is an input, or another output too");
         }
     });
