@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-constexpr int name_width = 32, status_width = 25;
+constexpr int name_width = 28, status_width = 17;
 
 /// JSON has no NaN.
 ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
@@ -117,7 +117,7 @@ void Report::print_head() const {
         head_.problem, head_.rows, head_.nonzeros, head_.columns, head_.columns == 1 ? "" : "s", head_.precond,
         head_.ranks, head_.ranks == 1 ? "" : "s", head_.threads, head_.threads == 1 ? "" : "s", head_.setup_seconds);
     for (const auto& remark : head_.remarks) fmt::print("  {}\n", remark);
-    fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>12} {:>6} {:>12}\n", "method", name_width, "status",
+    fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>12}\n", "method", name_width, "status",
                status_width, "iterations", "seconds", "ms/iter", "true resid", "reduct./it", "hidden", "reads+writes");
     std::fflush(stdout);
 }
@@ -131,7 +131,7 @@ void Report::print_last() const {
     const int iterations = run["iterations"];
     const auto& per = run["per_iteration"];
     const auto& residual = run["relative_residual"];
-    fmt::print("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>12} {:>6} {:>12}\n", method, name_width,
+    fmt::print("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>12}\n", method, name_width,
                run["status"].get<std::string>(), status_width, iterations, seconds,
                iterations > 0 ? 1000 * seconds / iterations : 0,
                residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
