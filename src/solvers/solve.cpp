@@ -118,7 +118,6 @@ private:
             } else if (!(largest[j] > smallest_norm && largest[j] < largest_norm)) {
                 columns_[j].finished = true;
                 result_columns_[j].status = Status::not_finite;
-                result_columns_[j].relative_residual = NAN;
                 early_events_.push_back(
                     {0, fmt::format("column {}: the largest |b| is {:.3g}; its square is outside the range of double "
                                     "precision: scale the system",
@@ -252,8 +251,8 @@ private:
         for (int j = 0; j < V_.columns(); ++j) {
             auto& column = result_columns_[static_cast<std::size_t>(j)];
             const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
-            if (std::isfinite(columns_[static_cast<std::size_t>(j)].residual))
-                column.relative_residual = columns_[static_cast<std::size_t>(j)].residual / run.norm_b;
+            const double residual = columns_[static_cast<std::size_t>(j)].residual;
+            column.relative_residual = std::isfinite(residual) ? residual / run.norm_b : NAN;
             column.recursive_residual = run.recursive / run.norm_b;
         }
         result.status = Status::converged;

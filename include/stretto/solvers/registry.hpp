@@ -30,20 +30,15 @@ struct Method {
 
 /// Options that several methods take, each with a default of its own.
 constexpr OptionInfo patience_option(double iterations) {
-    return {.name = "patience",
-            .default_value = iterations,
-            .minimum = 1,
-            .maximum = 1e9,
-            .help = "iterations in which the recursive residual must halve, or the run is given up",
-            .integral = true};
+    return {"patience",
+            iterations,
+            1,
+            1e9,
+            "iterations in which the recursive residual must halve, or the run is given up",
+            true};
 }
 constexpr OptionInfo check_option(double iterations) {
-    return {.name = "check",
-            .default_value = iterations,
-            .minimum = 0,
-            .maximum = 1e9,
-            .help = "iterations between measurements of the residual gap; 0: never",
-            .integral = true};
+    return {"check", iterations, 0, 1e9, "iterations between measurements of the residual gap; 0: never", true};
 }
 
 /// All methods, in the order in which tables show them.
