@@ -23,7 +23,13 @@ struct MethodTest : testing::TestWithParam<std::tuple<const Method*, bool>> {
     std::string spec = method.positive_definite ? "jump2d:23x31,contrast=100" : "convdiff2d:23x31,peclet=30";
 
     /// Without the safeguards, which act now and then and not in every iteration.
-    std::string bare() const { return std::string(method.name) + (method.name == method.classic ? "" : ":check=0"); }
+    std::string bare() const {
+        std::string text(method.name);
+        for (const auto& option : method.options)
+            if (option.minimum == 0 && option.integral)  // how often something is done; 0: never
+                text += (text == method.name ? ":" : ",") + std::string(option.name) + "=0";
+        return text;
+    }
     SolveOptions options(double rtol = 1e-8) const {
         SolveOptions o;
         o.method = method.name;
@@ -148,7 +154,8 @@ TEST_P(MethodTest, CostsWhatItsRegistryRowSays) {
     EXPECT_EQ(per.applies, method.applies);
     EXPECT_EQ(per.preconditionings, preconditioned ? method.preconditionings : 0);
     EXPECT_EQ(per.reductions, method.reductions);
-    EXPECT_EQ(per.hidden_reductions, method.hidden_reductions);
+    EXPECT_EQ(per.hidden_reductions,
+              preconditioned ? method.hidden_reductions_preconditioned : method.hidden_reductions);
     EXPECT_EQ(result.vectors, preconditioned ? method.vectors_preconditioned : method.vectors);
     // Nothing is communicated that the account does not show: each product is one exchange.
     std::int64_t reductions = 0, applies = 0;
@@ -162,7 +169,8 @@ TEST_P(MethodTest, CostsWhatItsRegistryRowSays) {
 }
 
 TEST_P(MethodTest, SafeguardsAreBookedApart) {
-    if (method.name == method.classic) GTEST_SKIP() << "has none";
+    if (std::ranges::find(method.options, "check", &OptionInfo::name) == method.options.end())
+        GTEST_SKIP() << "measures no gap";
     const auto A = problem(comm, "jump2d:30,contrast=1e4");
     Values b(A, 1, random_values), x(A, 1);
     const auto result = run(comm, A, b, x, options(1e-12));
@@ -207,8 +215,10 @@ TEST(Table2, ComesOutOfTheTextOfTheMethods) {
         bool preconditioned;
         double basic_reads, basic_writes, merged_reads, merged_writes;
     };
-    for (const Row& row : {Row{"bicgstab", false, 18, 4, 14, 4}, Row{"pipelined_bicgstab", false, 34, 9, 18, 8},
-                           Row{"bicgstab", true, 18, 4, 15, 4}, Row{"pipelined_bicgstab", true, 43, 13, 23, 11}}) {
+    for (const Row& row :
+         {Row{"bicgstab", false, 18, 4, 14, 4}, Row{"improved_bicgstab", false, 27, 6, 14, 6},
+          Row{"pipelined_bicgstab", false, 34, 9, 18, 8}, Row{"bicgstab", true, 18, 4, 15, 4},
+          Row{"reordered_bicgstab", true, 22, 6, 15, 6}, Row{"pipelined_bicgstab", true, 43, 13, 23, 11}}) {
         const auto basic = iteration_cost(find_method(row.method), Formulation::basic, row.preconditioned);
         const auto merged = iteration_cost(find_method(row.method), Formulation::merged, row.preconditioned);
         EXPECT_EQ(basic.vector_reads, row.basic_reads) << row.method << row.preconditioned;

@@ -214,10 +214,15 @@ auto CsrMatrix<T>::exchange(int columns) const -> Exchange& {
 }
 
 template <class T>
-void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
+void CsrMatrix<T>::check_shapes(MultiVector<T> x, MultiVector<T> y) const {
     if (x.rows() != local_rows_ || y.rows() != local_rows_ || x.columns() != y.columns() || x.columns() < 1)
         throw InputError(fmt::format("y = A x: A has {} local rows, x is {} × {}, y is {} × {}", local_rows_, x.rows(),
                                      x.columns(), y.rows(), y.columns()));
+}
+
+template <class T>
+void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
+    check_shapes(x, y);
     comm_->charge(bytes(x.columns()));
 
     with_columns(x.columns(), [&](auto m) {
@@ -259,6 +264,30 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
                 });
         });
     });
+}
+
+template <class T>
+void CsrMatrix<T>::apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
+    check_shapes(x, y);
+    comm_->charge(bytes(x.columns()));
+    const auto m = static_cast<std::size_t>(x.columns());
+    auto& [halo, packed, receives, sends] = exchange(x.columns());
+    std::ranges::fill(halo.values(), T{});
+    std::ranges::fill(y.values(), T{});
+    for (Index i = 0; i < local_rows_; ++i) {
+        const T* const from = x.data() + static_cast<std::size_t>(i) * m;
+        for (Index k = start_[i]; k < start_[i + 1]; ++k) {
+            const Index column = columns_[k];
+            T* const to = column < local_rows_ ? y.data() + static_cast<std::size_t>(column) * m
+                                               : halo.data() + static_cast<std::size_t>(column - local_rows_) * m;
+            for (std::size_t j = 0; j < m; ++j) to[j] += values_[k] * from[j];
+        }
+    }
+    if (receives_.empty() && sends_.empty()) return;
+    comm_->start_exchange(sends, receives).wait();  // what arrives in a product leaves here
+    for (std::size_t k = 0; k < send_rows_.size(); ++k)
+        for (std::size_t j = 0; j < m; ++j)
+            y.data()[static_cast<std::size_t>(send_rows_[k]) * m + j] += packed.data()[k * m + j];
 }
 
 template <class T>

@@ -21,6 +21,7 @@ constinit const Method bicgstab_row{
     .preconditionings = 2,
     .reductions = 3,
     .hidden_reductions = 0,
+    .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = bicgstab<double>,
 };

@@ -21,6 +21,7 @@ constinit const Method cg_row{
     .preconditionings = 1,
     .reductions = 2,
     .hidden_reductions = 0,
+    .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = cg<double>,
 };

@@ -5,7 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {check_option(25), patience_option(500)};
+constexpr OptionInfo options[] = {check_option(25), gap_option, patience_option(500)};
 }
 
 extern const Method pipelined_bicgstab_row;
@@ -21,6 +21,7 @@ constinit const Method pipelined_bicgstab_row{
     .preconditionings = 2,
     .reductions = 2,
     .hidden_reductions = 2,
+    .hidden_reductions_preconditioned = 2,
     .options = options,
     .run = pipelined_bicgstab<double>,
 };

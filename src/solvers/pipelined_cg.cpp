@@ -5,7 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {check_option(50), patience_option(5000)};
+constexpr OptionInfo options[] = {check_option(50), gap_option, patience_option(5000)};
 }
 
 extern const Method pipelined_cg_row;
@@ -21,6 +21,7 @@ constinit const Method pipelined_cg_row{
     .preconditionings = 1,
     .reductions = 1,
     .hidden_reductions = 1,
+    .hidden_reductions_preconditioned = 1,
     .options = options,
     .run = pipelined_cg<double>,
 };

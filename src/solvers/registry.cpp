@@ -12,10 +12,16 @@
 
 namespace stretto {
 
-extern const Method cg_row, pipelined_cg_row, bicgstab_row, pipelined_bicgstab_row;
+extern const Method cg_row, pipelined_cg_row, bicgstab_row, improved_bicgstab_row, reordered_bicgstab_row,
+    pipelined_bicgstab_row;
 
 std::span<const Method* const> methods() {
-    static constexpr const Method* rows[] = {&cg_row, &pipelined_cg_row, &bicgstab_row, &pipelined_bicgstab_row};
+    static constexpr const Method* rows[] = {&cg_row,
+                                             &pipelined_cg_row,
+                                             &bicgstab_row,
+                                             &improved_bicgstab_row,
+                                             &reordered_bicgstab_row,
+                                             &pipelined_bicgstab_row};
     return rows;
 }
 
@@ -33,6 +39,7 @@ struct Counting {
     void apply(MultiVector<double> x, MultiVector<double> y) const {
         for (Index row = 0; row < x.rows(); ++row) y(row) = std::sqrt(1.0 + row) * x(row);
     }
+    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const { apply(x, y); }
     double bytes(int) const { return 0; }
 };
 }  // namespace

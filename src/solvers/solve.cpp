@@ -133,9 +133,9 @@ private:
     }
 
     void attempt(bool stuck) {
-        std::vector<bool> takes_part;
-        for (const auto& column : columns_) takes_part.push_back(!column.finished);
-        stop_.begin(method_options_, takes_part, stuck);
+        std::vector<double> start;
+        for (const auto& column : columns_) start.push_back(column.finished ? NAN : column.residual);
+        stop_.begin(method_options_, start, stuck);
         method_->run(V_, A_, M_, b_, x_, stop_);
         vectors_ = std::max(vectors_, V_.workspace().taken());
         V_.workspace().release(0);
@@ -213,7 +213,7 @@ private:
             case Status::indefinite_matrix: return "pᵀAp ≤ 0";
             case Status::indefinite_preconditioner: return "rᵀM⁻¹r ≤ 0";
             case Status::not_finite: return "NaN or Inf";
-            default: return "a denominator vanished";
+            default: return "a denominator vanished or nearly so";
         }
     }
 
@@ -293,8 +293,13 @@ template <class T>
 Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
              MultiVector<T> b, MultiVector<T> x, const SolveOptions& options) {
     const Spec spec = parse_spec(options.method);
-    (void)Options(spec, find_method(spec.name).options);
+    const Method& method = find_method(spec.name);
+    (void)Options(spec, method.options);
     agree(comm, [&] {
+        if (method.transpose && !(A.has_transpose() && M.has_transpose()))
+            throw InputError(fmt::format("{} needs products with {}, which this {} does not have (apply_transpose)",
+                                         method.name, A.has_transpose() ? "M⁻ᵀ" : "Aᵀ",
+                                         A.has_transpose() ? "preconditioner" : "operator"));
         if (b.rows() != x.rows() || b.columns() != x.columns())
             throw InputError(fmt::format("b is {} × {} on rank {}, x is {} × {}", b.rows(), b.columns(), comm.rank(),
                                          x.rows(), x.columns()));

@@ -117,6 +117,10 @@ private:
         auto statement = bind(s.statement, place);
         return When<decltype(statement)>{s.active, statement};
     }
+    template <class S>
+    auto bind(const Guard<S>& s, std::size_t& place) {
+        return bind(s.statement, place);
+    }
     template <class... S>
     auto bind(const Group<S...>& s, std::size_t& place) {
         // Braces order the evaluation, so places follow the order of the dot products.

@@ -18,6 +18,10 @@ struct Counts {
     Traffic vectors;                     ///< statements only, in vectors of n × m values
     double bytes = 0;                    ///< statements, products and preconditioners on this rank
 
+    void add(const Traffic& moved, double vector_bytes) {
+        vectors += moved;
+        bytes += static_cast<double>(moved.reads + moved.writes) * vector_bytes;
+    }
     Counts& operator+=(const Counts& other) { return combine(other, 1); }
     Counts& operator-=(const Counts& other) { return combine(other, -1); }
 

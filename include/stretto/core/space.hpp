@@ -86,12 +86,13 @@ private:
     template <class... S>
     void execute(double* dots, const S&... statements) {
         const auto watch = ledger().time(Kernel::vectors);
-        const Traffic moved = traffic(executor_.formulation(), statements...);
-        const double bytes =
-            static_cast<double>(moved.reads + moved.writes) * static_cast<double>(sizeof(T)) * rows_ * columns();
-        ledger().now().vectors += moved;
-        ledger().now().bytes += bytes;
-        comm_.charge(bytes);
+        const auto formulation = executor_.formulation();
+        const Traffic all = traffic(formulation, statements...);
+        const Traffic own = traffic<Said::unguarded>(formulation, statements...);
+        const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * columns();
+        ledger().now().add(own, vector_bytes);
+        ledger().at(Phase::safeguard).add(all - own, vector_bytes);
+        comm_.charge(static_cast<double>(all.reads + all.writes) * vector_bytes);
         executor_.run(rows_, dots, statements...);
     }
 

@@ -7,6 +7,7 @@
 //     dot(q, y)                            asks for a dot product, per column
 //     when(M, q <<= m + beta * q)          is said only if the condition holds
 //     group(x <<= …, r <<= …)              a group with a name, to be said later, alone or inside others
+//     guard(dot(r0, s))                    is no part of the paper's method but of its safeguards: counted apart
 //
 // They are values that know what they read and write; nothing is computed here. Meaning of a group: for every
 // element, the statements in order; later ones see earlier results.
@@ -128,6 +129,13 @@ struct When {
     S statement;
 };
 
+template <class S>
+struct Guard {
+    using value_type = typename S::value_type;
+    static constexpr int dots = S::dots;
+    S statement;
+};
+
 template <class... S>
 struct Group {
     using value_type = typename std::tuple_element_t<0, std::tuple<S...>>::value_type;
@@ -149,6 +157,10 @@ When<S> when(const Condition& condition, S statement) {
     static_assert(S::dots == 0, "the number of dot products of a group must not depend on a condition");
     return {static_cast<bool>(condition), statement};
 }
+template <class S>
+Guard<S> guard(S statement) {
+    return {statement};
+}
 template <class... S>
 Group<S...> group(S... statements) {
     return {{statements...}};
@@ -164,6 +176,7 @@ struct Traffic {
         writes += other.writes;
         return *this;
     }
+    friend Traffic operator-(const Traffic& a, const Traffic& b) { return {a.reads - b.reads, a.writes - b.writes}; }
     bool operator==(const Traffic&) const = default;
 };
 
@@ -235,18 +248,25 @@ void note(Pass& pass, const Dot<T>& s) {
     pass.read(s.right);
 }
 
+/// Which statements are meant: all, or those of the paper's method alone.
+enum class Said { all, unguarded };
+
 /// Calls f with every statement said, in order: groups are opened, inactive conditions left out.
-template <class S, class F>
+template <Said said = Said::all, class S, class F>
 void for_each_statement(F&& f, const S& statement) {
     f(statement);
 }
-template <class S, class F>
+template <Said said = Said::all, class S, class F>
 void for_each_statement(F&& f, const When<S>& when) {
-    if (when.active) for_each_statement(f, when.statement);
+    if (when.active) for_each_statement<said>(f, when.statement);
 }
-template <class... S, class F>
+template <Said said = Said::all, class S, class F>
+void for_each_statement(F&& f, const Guard<S>& guard) {
+    if constexpr (said == Said::all) for_each_statement<said>(f, guard.statement);
+}
+template <Said said = Said::all, class... S, class F>
 void for_each_statement(F&& f, const Group<S...>& group) {
-    std::apply([&](const auto&... s) { (for_each_statement(f, s), ...); }, group.statements);
+    std::apply([&](const auto&... s) { (for_each_statement<said>(f, s), ...); }, group.statements);
 }
 
 /// The basic formulation is made of calls with at most three vectors, as in BLAS and its extensions. What the methods
@@ -274,7 +294,7 @@ void for_each_call(F&& f, const Assign<Difference<A, Product<C, E>>>& s) {
 enum class Formulation { basic, merged };
 
 /// Vector reads and writes of statements said together.
-template <class... S>
+template <Said said = Said::all, class... S>
 Traffic traffic(Formulation formulation, const S&... statements) {
     Traffic total;
     Pass merged;
@@ -288,7 +308,7 @@ Traffic traffic(Formulation formulation, const S&... statements) {
             },
             s);
     };
-    (for_each_statement(count, statements), ...);
+    (for_each_statement<said>(count, statements), ...);
     total += merged.traffic();
     return total;
 }

@@ -32,6 +32,10 @@ public:
     /// InputError when the shapes disagree.
     void apply(MultiVector<T> x, MultiVector<T> y) const;
 
+    /// Collective. y = Aᵀ x for the same shapes: what the local rows have for rows of other ranks is sent there and
+    /// added. One thread; meant for methods that need it once.
+    void apply_transpose(MultiVector<T> x, MultiVector<T> y) const;
+
     Comm& comm() const { return *comm_; }
     const Partition& partition() const { return partition_; }
     Global rows() const { return partition_.rows(); }
@@ -72,6 +76,7 @@ private:
     void plan_halo(const LocalRows<T>& rows);
     void deal_rows(const LocalRows<T>& rows);
     void store(const LocalRows<T>& rows);
+    void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
     Exchange& exchange(int columns) const;
 
     template <class Work>

@@ -10,7 +10,8 @@ namespace stretto {
 
 /// A square linear operator, or a preconditioner, on the rows of this rank: apply(x, y) computes y = A x (or
 /// y = M⁻¹ x) for vectors of any number of columns, x and y disjoint; bytes(m) is what one such call with m
-/// columns moves through this rank's memory. Called on all ranks together.
+/// columns moves through this rank's memory. Called on all ranks together. An apply_transpose(x, y), y = Aᵀ x, makes it
+/// fit for methods that need one.
 template <class A, class T>
 concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
     a.apply(v, v);
@@ -32,10 +33,16 @@ public:
               [](const void* self, MultiVector<T> x, MultiVector<T> y) { static_cast<const Op*>(self)->apply(x, y); }),
           bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
+        if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })
+            apply_transpose_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                static_cast<const Op*>(self)->apply_transpose(x, y);
+            };
     }
 
     explicit operator bool() const { return op_ != nullptr; }
     void apply(MultiVector<T> x, MultiVector<T> y) const { apply_(op_, x, y); }
+    void apply_transpose(MultiVector<T> x, MultiVector<T> y) const { apply_transpose_(op_, x, y); }
+    bool has_transpose() const { return !op_ || apply_transpose_; }
     double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
     /// Rows on this rank, where the operator has a local_rows() that tells.
     std::optional<Index> local_rows() const { return local_rows_; }
@@ -43,6 +50,7 @@ public:
 private:
     const void* op_ = nullptr;
     void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
     std::optional<Index> local_rows_;
 };
@@ -58,16 +66,25 @@ public:
 
     /// y = A x. The identity does nothing: where there is no preconditioner, x and y are one vector.
     void apply(MultiVector<T> x, MultiVector<T> y) const {
+        account([&] { op_.apply(x, y); });
+    }
+    /// y = Aᵀ x, counted as a product.
+    void apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
+        account([&] { op_.apply_transpose(x, y); });
+    }
+
+private:
+    template <class Work>
+    void account(Work&& work) const {
         if (!op_) return;
         const auto watch = ledger_->time(kernel_);
-        op_.apply(x, y);
+        work();
         ledger_->work_done();
         auto& counts = ledger_->now();
         ++(kernel_ == Kernel::apply ? counts.applies : counts.preconditionings);
         counts.bytes += bytes_;
     }
 
-private:
     AnyOperator<T> op_;
     Ledger* ledger_;
     Kernel kernel_;

@@ -11,6 +11,7 @@ public:
     explicit Jacobi(const CsrMatrix<double>& A);
 
     void apply(MultiVector<double> r, MultiVector<double> z) const override;
+    void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { apply(r, z); }
     double bytes(int columns) const override;
     std::vector<std::string> remarks() const override;
 

@@ -16,8 +16,9 @@ namespace stretto {
 class Preconditioner {
 public:
     virtual ~Preconditioner() = default;
-    virtual void apply(MultiVector<double> r, MultiVector<double> z) const = 0;  ///< z = M⁻¹ r
-    virtual double bytes(int columns) const = 0;                                 ///< moved by one apply on this rank
+    virtual void apply(MultiVector<double> r, MultiVector<double> z) const = 0;            ///< z = M⁻¹ r
+    virtual void apply_transpose(MultiVector<double> r, MultiVector<double> z) const = 0;  ///< z = M⁻ᵀ r
+    virtual double bytes(int columns) const = 0;                     ///< moved by one apply on this rank
     virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
 };
 

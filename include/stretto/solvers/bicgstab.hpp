@@ -18,10 +18,11 @@ void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVe
     auto beta = V.scalars();
 
     residual(V, A, b, x, r);
-    shadow(V, r, r0, stop);
+    const auto norm_r0 = shadow(V, r, r0, stop);
     auto [rho] = V.start(p <<= r + beta * p, dot(r, r0)).wait();
+    if (stop.unless_nonzero(rho)) return;
 
-    for (int k = 1; !stop.unless_nonzero(rho); ++k) {
+    for (int k = 1;; ++k) {
         const auto book = V.ledger().book(Phase::iteration);
         M.apply(p, ph);
         A.apply(ph, v);
@@ -32,13 +33,15 @@ void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVe
         M.apply(s, sh);
         A.apply(sh, t);
         auto [phi, psi, theta] = V.start(dot(t, s), dot(t, t), dot(s, s)).wait();
-        const auto omega = phi / psi;
+        const auto omega = phi / psi, rr = theta - omega * phi;
         const auto advance = x <<= x + alpha * ph + omega * sh;
         auto [rho_new] = V.start(when(!M, advance), r <<= s - omega * t, dot(r, r0)).wait();
         beta = (rho_new / rho) * (alpha / omega);
         rho = rho_new;
         V.run(when(M, advance), p <<= r + beta * (p - omega * v));
-        if (stop(k, theta - omega * phi) || stop.unless_nonzero(omega)) break;
+        if (stop(k, rr) || stop.unless_nonzero(phi, sqrt(psi) * sqrt(theta)) ||
+            stop.unless_nonzero(rho, sqrt(rr) * norm_r0))
+            break;
     }
 }
 

@@ -11,7 +11,7 @@ namespace stretto {
 /// Two reductions per iteration, each hidden behind a product and a preconditioner; stores 10 vectors, 15
 /// with a preconditioner. Corrected: ŵ₀ = M⁻¹w₀, and line 15 of Algorithm 7 makes ŵ and t of the next
 /// iteration. Past its attainable accuracy the true residual grows while the recursive one falls; every
-/// `check` iterations the gap is measured and, where it exceeds √ε‖r‖, all vectors are recomputed from what
+/// `check` iterations the gap is measured and, where it exceeds `gap`·‖r‖, all vectors are recomputed from what
 /// defines them (residual replacement).
 template <class T>
 void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
@@ -25,7 +25,7 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     auto beta = V.scalars(), omega = V.scalars();
 
     residual(V, A, b, x, r);
-    shadow(V, r, r0, stop);
+    const auto norm_r0 = shadow(V, r, r0, stop);
     M.apply(r, rh);
     A.apply(rh, w);
     auto start = V.start(dot(r0, r), dot(r0, w));
@@ -51,6 +51,7 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
         A.apply(zh, v);
         auto [theta, phi, pi] = dots.wait();
         omega = theta / phi;
+        const auto rr = pi - omega * theta;
 
         const auto advance = group(x <<= x + alpha * ph + omega * qh, r <<= q - omega * y);
         if (!M) V.run(advance);  // as Algorithm 4 has it; Algorithm 7 merges it with what follows
@@ -61,12 +62,12 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
                             dot(r0, z),
                             dot(r0, w),
                             dot(r0, s));
-        if (stop(k, pi - omega * theta) || stop.unless_nonzero(omega)) break;
+        if (stop(k, rr) || stop.unless_nonzero(theta, sqrt(phi) * sqrt(pi))) break;
         M.apply(w, wh);
         A.apply(wh, t);
-        if (stop.check_due()) {
+        if (stop.due("check")) {
             const auto safeguard = V.ledger().book(Phase::safeguard);
-            if (residual_gap(V, A, b, x, r, q)) {
+            if (residual_gap(V, A, b, x, r, q, stop.option("gap"))) {
                 residual(V, A, b, x, r);
                 M.apply(r, rh);
                 A.apply(rh, w);
@@ -85,7 +86,7 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
         beta = (alpha / omega) * (rho_new / rho);
         rho = rho_new;
         const auto denominator = sigma + beta * delta - beta * omega * psi;
-        if (stop.unless_nonzero(denominator) || stop.unless_nonzero(rho)) break;
+        if (stop.unless_nonzero(rho, sqrt(rr) * norm_r0) || stop.unless_nonzero(denominator)) break;
         alpha = rho / denominator;
     }
 }

@@ -10,7 +10,7 @@ namespace stretto {
 ///
 /// One reduction per iteration, hidden behind the preconditioner and the product; stores 6 vectors, 9 with a
 /// preconditioner. Its recursive residual drifts from the true one, so every `check` iterations the gap is
-/// measured and, where it exceeds √ε‖r‖, all vectors are recomputed from what defines them (residual
+/// measured and, where it exceeds `gap`·‖r‖, all vectors are recomputed from what defines them (residual
 /// replacement).
 template <class T>
 void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
@@ -51,9 +51,9 @@ void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
                        dot(w, u),
                        dot(r, r));
 
-        if (stop.check_due()) {
+        if (stop.due("check")) {
             const auto safeguard = V.ledger().book(Phase::safeguard);
-            if (!residual_gap(V, A, b, x, r, n)) continue;
+            if (!residual_gap(V, A, b, x, r, n, stop.option("gap"))) continue;
             residual(V, A, b, x, r);
             M.apply(r, u);
             A.apply(u, w);

@@ -17,12 +17,14 @@ struct Method {
     std::string_view source;   ///< paper and algorithm
     std::string_view classic;  ///< the method of its family to go on with when it gets no further
     bool positive_definite;    ///< needs A and M symmetric positive definite
+    bool transpose = false;    ///< needs products with Aᵀ and M⁻ᵀ
     int vectors;               ///< stored beyond x and b, without a preconditioner
     int vectors_preconditioned;
     int applies;  ///< per iteration, as the next three
     int preconditionings;
     int reductions;
-    int hidden_reductions;  ///< without a preconditioner; with one, as many or more
+    int hidden_reductions;
+    int hidden_reductions_preconditioned;
     std::span<const OptionInfo> options;
     void (*run)(Space<double>& V, const LinearMap<double>& A, const LinearMap<double>& M, MultiVector<double> b,
                 MultiVector<double> x, Stop<double>& stop);
@@ -40,6 +42,9 @@ constexpr OptionInfo patience_option(double iterations) {
 constexpr OptionInfo check_option(double iterations) {
     return {"check", iterations, 0, 1e9, "iterations between measurements of the residual gap; 0: never", true};
 }
+/// √ε: half of the digits that r could have in common with b − A x.
+constexpr OptionInfo gap_option{
+    "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
 
 /// All methods, in the order in which tables show them.
 std::span<const Method* const> methods();

@@ -39,6 +39,7 @@ public:
     struct Column {
         double target = 0;  ///< absolute, of the recursive residual
         double norm_b = 0;
+        double start = std::numeric_limits<double>::infinity();       ///< true residual where the run began
         double recursive = std::numeric_limits<double>::quiet_NaN();  ///< none yet
         State state = State::active;
         Status reason = Status::breakdown;                      ///< of a broken one
@@ -64,16 +65,19 @@ public:
 
     /// Ends the columns whose value is not positive. True: none is left.
     [[nodiscard]] bool unless_positive(const Scalars<T>& value, Status reason) {
-        return end_unless([](T v) { return v > T{}; }, value, reason);
+        return end_unless([](T v, int) { return v > T{}; }, value, reason);
     }
-    /// Ends the columns whose value vanishes. True: none is left.
-    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) {
-        return end_unless([](T v) { return v != T{}; }, value, Status::breakdown);
+    /// Ends the columns whose value vanishes: exactly, or against `scale`, what it could be at most, so that it
+    /// is made of rounding errors alone. True: none is left.
+    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
+        return end_unless(
+            [&](T v, int j) { return std::abs(v) > vanishing * std::abs(scale[j]); }, value, Status::breakdown);
     }
+    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) { return unless_nonzero(value, V_.scalars()); }
 
-    /// Whether the method's safeguard is due (every `check` iterations; 0: never).
-    bool check_due() const {
-        const int every = static_cast<int>(option("check")), done = iteration_ - attempt_start_;
+    /// Whether a safeguard is due that acts as often as this option says (every so many iterations; 0: never).
+    bool due(std::string_view every_option) const {
+        const int every = static_cast<int>(option(every_option)), done = iteration_ - attempt_start_;
         return every > 0 && done > 0 && done % every == 0;
     }
 
@@ -96,15 +100,17 @@ public:
 
     // ---- what the driver uses ----
 
-    /// Starts another run of a loop, with the options of its method; `unfinished` columns take part.
-    void begin(const Options& options, const std::vector<bool>& unfinished, bool fresh_shadow) {
+    /// Starts another run of a loop, with the options of its method. A column takes part from the residual that its
+    /// `start` has; one without (NaN) is done.
+    void begin(const Options& options, const std::vector<double>& start, bool fresh_shadow) {
         options_ = options;
         ++attempt_;
         attempt_start_ = iteration_;
         fresh_shadow_ = fresh_shadow;
         for (int j = 0; j < V_.columns(); ++j) {
             auto& column = at(j);
-            column.state = unfinished[static_cast<std::size_t>(j)] ? State::active : State::done;
+            column.start = start[static_cast<std::size_t>(j)];
+            column.state = std::isnan(column.start) ? State::done : State::active;
             column.mark = std::numeric_limits<double>::infinity();
             column.marked_at = iteration_;
             if (column.state == State::done) V_.freeze(j);
@@ -124,6 +130,10 @@ public:
 
 private:
     static constexpr std::size_t most_events = 100;
+    // Below this part of what it could be, a product consists of rounding errors.
+    static constexpr double vanishing = 1e-15;
+    // A residual that has grown this much since the run began has left no digit to gain: x lost as many.
+    static constexpr double hopeless_growth = 1e14;
 
     Column& at(int j) { return columns_[static_cast<std::size_t>(j)]; }
 
@@ -154,6 +164,8 @@ private:
             }
             if (column.recursive <= column.target)
                 end(j, State::passed);
+            else if (column.recursive > hopeless_growth * column.start)
+                end(j, State::broken, Status::breakdown);
             else if (iteration_ - column.marked_at > patience)
                 end(j, State::stalled);
         }
@@ -176,7 +188,7 @@ private:
             if (at(j).state != State::active) continue;
             if (!std::isfinite(value[j]))
                 end(j, State::broken, Status::not_finite);
-            else if (!holds(value[j]))
+            else if (!holds(value[j], j))
                 end(j, State::broken, reason);
         }
         return leave();
@@ -221,15 +233,15 @@ void residual(Space<T>& V, const LinearMap<T>& A, MultiVector<T> b, MultiVector<
     V.clear_frozen(r);
 }
 
-/// Whether the recursive residual r has left the true one, b − A x, by more than √ε‖r‖ in some column: the
+/// Whether the recursive residual r has left the true one, b − A x, by more than `tolerable`·‖r‖ in some column: the
 /// criterion for a residual replacement. `scratch` is overwritten.
 template <class T>
 bool residual_gap(Space<T>& V, const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r,
-                  MultiVector<T> scratch) {
+                  MultiVector<T> scratch, double tolerable) {
     residual(V, A, b, x, scratch);
     auto [gap, rr] = V.start(scratch <<= scratch - r, dot(scratch, scratch), dot(r, r)).wait();
     for (int j = 0; j < V.columns(); ++j)
-        if (gap[j] > std::numeric_limits<T>::epsilon() * rr[j]) return true;
+        if (gap[j] > tolerable * tolerable * rr[j]) return true;
     return false;
 }
 
