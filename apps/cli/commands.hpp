@@ -29,8 +29,24 @@ struct SolveArguments {
     bool progress = false;  ///< also where standard error is no terminal
 };
 
+/// The arguments of `stretto bench`.
+struct BenchArguments {
+    std::string family;
+    std::string problem;  ///< empty: that of the paper
+    std::vector<int> columns{1, 4, 16};
+    int iterations = 12;
+    int rounds = 3;
+    int threads = 0;  ///< as for solve
+    std::string json;
+    bool progress = false;
+};
+
 /// Collective. Solves and reports. Throws stretto::InputError on every rank alike.
 int run_solve(stretto::Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
+/// stretto::InputError on every rank alike.
+int run_bench(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
 
 /// Prints methods, preconditioners and problems, with options and costs. On one rank.
 int run_list(const std::string& json);

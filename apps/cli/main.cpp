@@ -77,13 +77,35 @@ int run(int argc, char** argv, int rank) {
     solve_command->add_flag("--progress", solve.progress,
                             "Show the progress line also where standard error is no terminal, as under mpirun");
 
+    BenchArguments bench;
+    auto* bench_command = app.add_subcommand("bench", "Time an iteration of a family's methods, merged and basic");
+    bench_command->add_option("family", bench.family, "bicgstab")->required();
+    bench_command->add_option("--problem", bench.problem,
+                              "Matrix Market file or problem of any size (default: that of the paper, poisson3d:200)");
+    bench_command->add_option("--columns", bench.columns, "Numbers of right-hand sides")
+        ->delimiter(',')
+        ->check(number(1, stretto::max_columns, "a number of columns from 1 to 64"))
+        ->capture_default_str();
+    bench_command->add_option("--iterations", bench.iterations, "Iterations of a solve")
+        ->check(number(4, 1e6, "a number of iterations from 4 to 1e6"))
+        ->capture_default_str();
+    bench_command->add_option("--rounds", bench.rounds, "Solves of each kind, in turn")
+        ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
+        ->capture_default_str();
+    bench_command->add_option("--threads", bench.threads, "Threads of a rank, as for solve")
+        ->check(number(1, 1024, "a number of threads from 1 to 1024"));
+    bench_command->add_option("--json", bench.json,
+                              "Write the measurements as JSON to this file (- for standard output)");
+    bench_command->add_flag("--progress", bench.progress, "Show the progress line also through mpirun");
+
     std::string list_json;
     auto* list_command = app.add_subcommand("list", "Methods, preconditioners and problems, with options and costs");
     list_command->add_option("--json", list_json, "Write as JSON to this file (- for standard output)");
 
     if (const std::string_view command = argc > 1 ? argv[1] : ""; !command.empty() && command[0] != '-') {
-        if (command != "solve" && command != "list")
-            throw stretto::InputError(fmt::format("there is no command '{}'; there are solve and list", command));
+        if (command != "solve" && command != "bench" && command != "list")
+            throw stretto::InputError(
+                fmt::format("there is no command '{}'; there are solve, bench and list", command));
     }
     try {
         app.parse(argc, argv);
@@ -98,7 +120,7 @@ int run(int argc, char** argv, int rank) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     stretto::MpiComm comm(MPI_COMM_WORLD);
-    return run_solve(comm, solve, interrupted);
+    return *bench_command ? run_bench(comm, bench, interrupted) : run_solve(comm, solve, interrupted);
 }
 
 }  // namespace

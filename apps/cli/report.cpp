@@ -54,7 +54,9 @@ void write_text(const std::string& path, const std::string& text) {
 }
 
 void Report::add(const Comm& comm, const std::string& method, const Result& result) {
-    const auto seconds = [&](Kernel kernel) { return all_max(comm, result.ledger.seconds(kernel)); };
+    ordered_json seconds;
+    for (const auto& [kernel, kernel_name] : kernels)
+        seconds[std::string(kernel_name)] = all_max(comm, result.ledger.seconds(kernel));
     const auto& per = result.per_iteration;
     auto columns = ordered_json::array();
     for (const auto& column : result.columns)
@@ -68,46 +70,40 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
             {{"iteration", event.iteration}, {"text", event.text}, {"times", event.times}, {"last", event.last}});
     const auto colon = method.find(':');
 
-    runs_.push_back({{"stretto", STRETTO_VERSION},
-                     {"method", method.substr(0, colon)},
-                     {"options", colon == method.npos ? "" : method.substr(colon + 1)},
-                     {"precond", head_.precond},
-                     {"formulation", head_.formulation},
-                     {"problem", head_.problem},
-                     {"rows", head_.rows},
-                     {"nonzeros", head_.nonzeros},
-                     {"columns", head_.columns},
-                     {"ranks", head_.ranks},
-                     {"threads", head_.threads},
-                     {"rtol", head_.rtol},
-                     {"atol", head_.atol},
-                     {"max_iterations", head_.max_iterations},
-                     {"status", name(result.status)},
-                     {"converged", result.converged()},
-                     {"iterations", result.iterations},
-                     {"columns_detail", columns},
-                     {"relative_residual", number(result.relative_residual())},
-                     {"seconds",
-                      {{"setup", head_.setup_seconds},
-                       {"solve", result.solve_seconds},
-                       {"by_kernel",
-                        {{"apply", seconds(Kernel::apply)},
-                         {"precondition", seconds(Kernel::precondition)},
-                         {"vectors", seconds(Kernel::vectors)},
-                         {"reductions", seconds(Kernel::reductions)}}}}},
-                     {"per_iteration",
-                      {{"applies", per.applies},
-                       {"preconditionings", per.preconditionings},
-                       {"reductions", per.reductions},
-                       {"hidden_reductions", per.hidden_reductions},
-                       {"vector_reads", per.vector_reads},
-                       {"vector_writes", per.vector_writes},
-                       {"bytes", all_sum(comm, per.bytes)}}},
-                     {"total", totals(comm, result.ledger)},
-                     {"finished_by", result.finished_by},
-                     {"vectors_stored", result.vectors},
-                     {"remarks", head_.remarks},
-                     {"events", events}});
+    runs_.push_back(
+        {{"stretto", STRETTO_VERSION},
+         {"method", method.substr(0, colon)},
+         {"options", colon == method.npos ? "" : method.substr(colon + 1)},
+         {"precond", head_.precond},
+         {"formulation", head_.formulation},
+         {"problem", head_.problem},
+         {"rows", head_.rows},
+         {"nonzeros", head_.nonzeros},
+         {"columns", head_.columns},
+         {"ranks", head_.ranks},
+         {"threads", head_.threads},
+         {"rtol", head_.rtol},
+         {"atol", head_.atol},
+         {"max_iterations", head_.max_iterations},
+         {"status", name(result.status)},
+         {"converged", result.converged()},
+         {"iterations", result.iterations},
+         {"columns_detail", columns},
+         {"relative_residual", number(result.relative_residual())},
+         {"seconds", {{"setup", head_.setup_seconds}, {"solve", result.solve_seconds}, {"by_kernel", seconds}}},
+         {"per_iteration",
+          {{"applies", per.applies},
+           {"preconditionings", per.preconditionings},
+           {"reductions", per.reductions},
+           {"hidden_reductions", per.hidden_reductions},
+           {"vector_reads", per.vector_reads},
+           {"vector_writes", per.vector_writes},
+           {"bytes", all_sum(comm, per.bytes)}}},
+         {"total", totals(comm, result.ledger)},
+         {"finished_by", result.finished_by},
+         {"vectors_stored", result.vectors},
+         {"remarks", head_.remarks},
+         {"events", events}});
 }
 
 void Report::print_head() const {

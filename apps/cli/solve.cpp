@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/core.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <set>
 
 #include "commands.hpp"
+#include "input.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/matrix/csr.hpp"
-#include "stretto/matrix/generators.hpp"
 #include "stretto/matrix/matrix_market.hpp"
 #include "stretto/precond/preconditioner.hpp"
 #include "stretto/solvers/registry.hpp"
@@ -26,58 +20,6 @@
 using namespace stretto;
 
 namespace {
-
-/// OMP_NUM_THREADS where set; else this rank's share of the node's cores, and no more than it is bound to.
-int default_threads(const Comm& comm) {
-    if (const char* set = std::getenv("OMP_NUM_THREADS")) {
-        int threads = 0;
-        agree(comm, [&] {
-            const std::string_view text(set);
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-            // A list gives a number for each level of nesting; the first is ours.
-            if (error != std::errc() || threads < 1 || (end != text.data() + text.size() && *end != ','))
-                throw InputError(fmt::format("OMP_NUM_THREADS={} is not a number of threads", text));
-        });
-        return threads;
-    }
-    MPI_Comm node = MPI_COMM_NULL;
-    int ranks = 1;
-    MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &ranks);
-    MPI_Comm_free(&node);
-    cpu_set_t bound;
-    CPU_ZERO(&bound);
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    const Global allowed = sched_getaffinity(0, sizeof bound, &bound) == 0 ? CPU_COUNT(&bound) : online;
-    return static_cast<int>(all_min(comm, std::max<Global>(1, std::min<Global>(allowed, online / ranks))));
-}
-
-/// Collective. Rank 0 alone looks: the others may see another disk.
-bool exists(const Comm& comm, const std::string& path) {
-    std::error_code error;
-    return all_max(comm, Global{comm.rank() == 0 && std::filesystem::exists(path, error)}) > 0;
-}
-
-bool is_problem(const std::string& text) {
-    const auto name = text.substr(0, text.find(':'));
-    return std::ranges::any_of(problems(), [&](const ProblemKind& kind) { return kind.name == name; });
-}
-
-CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
-    if (is_problem(problem)) {
-        auto [partition, rows] = generate(comm, problem);
-        return {comm, std::move(partition), std::move(rows), threads};
-    }
-    if (!exists(comm, problem)) {
-        std::string names;
-        for (const auto& kind : problems()) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-        throw InputError(fmt::format("'{}' is neither a file nor a problem; the problems are {}", problem, names));
-    }
-    auto [partition, rows] = read_matrix(comm, problem, threads,
-                                         [&](double fraction) { line.show_fraction("reading " + problem, fraction); });
-    line.clear();
-    return {comm, std::move(partition), std::move(rows), threads};
-}
 
 /// This rank's rows of the right-hand sides, row-major.
 ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, ProgressLine& line) {
@@ -119,31 +61,6 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
     return b;
 }
 
-/// Collective. So that nothing is lost after a long solve: output files that cannot be written, or would overwrite
-/// each other or the input, end the run before it starts. Leaves no file behind.
-void check_outputs(const Comm& comm, const SolveArguments& arguments) {
-    agree(comm, [&] {
-        if (comm.rank() != 0) return;
-        const auto place = [](const std::string& path) {
-            return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-        };
-        std::set<std::filesystem::path> taken;
-        for (const auto* path : {&arguments.problem, &arguments.rhs})
-            if (std::error_code error; std::filesystem::exists(*path, error)) taken.insert(place(*path));
-        for (const auto* path : {&arguments.json, &arguments.history, &arguments.solution}) {
-            if (path->empty() || (path == &arguments.json && *path == "-")) continue;
-            if (*path == "-") throw InputError("only --json can go to standard output (-)");
-            std::error_code error;
-            const bool existed = std::filesystem::exists(*path, error);
-            const bool device = existed && !std::filesystem::is_regular_file(*path, error);
-            if (!std::ofstream(*path, std::ios::app)) throw InputError("cannot write " + *path);
-            if (!existed) std::filesystem::remove(*path);
-            if (!device && !taken.insert(place(*path)).second)
-                throw InputError(*path + " is an input, or another output too");
-        }
-    });
-}
-
 /// Collective. Written beside its place and then moved there, so that no half-written file is taken for a solution.
 void write_solution(const CsrMatrix<double>& A, const std::string& path, std::span<const double> x, int columns) {
     const Comm& comm = A.comm();
@@ -177,7 +94,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     }
     if (arguments.methods.size() > 1 && !(arguments.history.empty() && arguments.solution.empty()))
         throw InputError("--history and --solution belong to one method");
-    check_outputs(comm, arguments);
+    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json, {arguments.history, arguments.solution});
 
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();

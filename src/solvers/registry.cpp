@@ -33,6 +33,14 @@ const Method& find_method(std::string_view name) {
     throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
 }
 
+std::string bare(const Method& method) {
+    std::string text(method.name);
+    for (const auto& option : method.options)
+        if (option.integral && option.minimum == 0)  // how often something is done; 0: never
+            text += fmt::format("{}{}=0", text == method.name ? ":" : ",", option.name);
+    return text;
+}
+
 namespace {
 /// diag(√1, …, √n): as a matrix for which every method runs a while, and as its preconditioner.
 struct Counting {

@@ -7,6 +7,7 @@ namespace stretto {
 namespace {
 constexpr OptionInfo options[] = {
     {"refresh", 20, 0, 1e9, "iterations between recomputations of the preconditioned residual; 0: never", true},
+    breakdown_option,
     patience_option(500)};
 }
 

@@ -12,11 +12,16 @@
 namespace stretto {
 namespace {
 
-// A run that gains less than this hands over to the classic method of the family …
+// A run that gains less than this hands over to the classic method of the family, unless it broke down: that is bad
+// luck which another shadow vector may end, so many times.
 constexpr double good_gain = 10;
-// … and the classic one has as many tries that gain less than this before a column has stagnated.
+constexpr int breakdowns = 3;
+// Runs of the classic method that gain less than this use up a column's credit; then it has stagnated.
 constexpr double least_gain = 2;
-constexpr int tries = 3;
+constexpr int credit = 6;
+constexpr int price_of_passing = 4;  // without a gain, where the recurrence passed: the limit of double precision
+constexpr int price_of_ending = 2;
+constexpr int price_of_breakdown = 1;
 // The recurrence aims a little below the tolerance, so that rounding does not fail the check of the true residual …
 constexpr double aim = 0.99;
 // … but not below what is left of ‖b‖ in double precision, where the true residual cannot follow.
@@ -96,7 +101,8 @@ private:
         double residual = INFINITY;  ///< true, absolute, of the iterate in best_x_
         double last = INFINITY;      ///< the same of the last attempt
         double gain = 1;             ///< of the last attempt over the best before
-        int fruitless = 0;
+        int used = 0;                ///< of its credit
+        int breakdowns = 0;          ///< in a row
     };
 
     static int vectors(const Method& method, const AnyOperator<T>& M) {
@@ -168,20 +174,26 @@ private:
     /// Decides, after an attempt, what columns end and whether to go on with the classic method. True: some
     /// column got nowhere.
     bool assess() {
-        bool stuck = false;
+        bool stuck = false, hand_over = false;
         const bool classic = method_->name == method_->classic;
         for (int j = 0; j < V_.columns(); ++j) {
             auto& column = columns_[static_cast<std::size_t>(j)];
             if (column.finished) continue;
             const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
             explain(j, run);
-            stuck = stuck || !(column.gain >= good_gain);
-            // A recurrence that passes without gaining has met the limit of double precision: that counts double.
-            const int fruitless = run.state == State::passed ? 2 : 1;
-            column.fruitless = column.gain >= least_gain || !classic ? 0 : column.fruitless + fruitless;
-            if (column.fruitless >= tries) end(j, run.state == State::broken ? run.reason : Status::stagnated);
+            const bool poor = !(column.gain >= good_gain);
+            const bool broke_down = run.state == State::broken && run.reason == Status::breakdown;
+            column.breakdowns = poor && broke_down ? column.breakdowns + 1 : 0;
+            stuck = stuck || poor;
+            hand_over = hand_over || (poor && (!broke_down || column.breakdowns >= breakdowns));
+            if (!classic) continue;
+            const int price = broke_down                   ? price_of_breakdown
+                              : run.state == State::passed ? price_of_passing
+                                                           : price_of_ending;
+            column.used = column.gain >= least_gain ? 0 : column.used + price;
+            if (column.used >= credit) end(j, run.state == State::broken ? run.reason : Status::stagnated);
         }
-        if (stuck && !classic && !retry() && unfinished() && !V_.interrupted() && !stop_.out_of_iterations()) {
+        if (hand_over && !classic && !V_.interrupted() && !stop_.out_of_iterations()) {
             stop_.event(fmt::format("{} gained less than a factor of {}: going on with {}", method_->name, good_gain,
                                     method_->classic));
             per_iteration_ = per_iteration();
@@ -190,17 +202,6 @@ private:
             method_options_ = options_for(spec_, *method_);
         }
         return stuck;
-    }
-
-    /// Once, a method whose runs all ended in a breakdown is tried again with another shadow vector.
-    bool retry() {
-        if (retried_) return false;
-        for (int j = 0; j < V_.columns(); ++j) {
-            const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
-            const bool broke_down = run.state == State::broken && run.reason == Status::breakdown;
-            if (!columns_[static_cast<std::size_t>(j)].finished && !broke_down) return false;
-        }
-        return retried_ = true;
     }
 
     PerIteration per_iteration() const {
@@ -283,7 +284,6 @@ private:
     Stop<T> stop_;
     int vectors_ = 0;
     bool fell_back_ = false;
-    bool retried_ = false;
     PerIteration per_iteration_;  // of the method asked for, once another has taken over
 };
 

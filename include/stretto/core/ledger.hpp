@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "stretto/core/statement.hpp"
 
@@ -43,6 +45,10 @@ private:
 enum class Phase { setup, iteration, safeguard };
 
 enum class Kernel { apply, precondition, vectors, reductions };
+inline constexpr std::array<std::pair<Kernel, std::string_view>, 4> kernels{{{Kernel::apply, "apply"},
+                                                                             {Kernel::precondition, "precondition"},
+                                                                             {Kernel::vectors, "vectors"},
+                                                                             {Kernel::reductions, "reductions"}}};
 
 /// The account of a solve: counts by phase, seconds by kernel. Counting is always on; it costs well under a
 /// microsecond per statement group.
@@ -87,7 +93,7 @@ public:
 
 private:
     std::array<Counts, 3> counts_;
-    std::array<double, 4> seconds_{};
+    std::array<double, kernels.size()> seconds_{};
     std::int64_t work_ = 0;
     Phase phase_ = Phase::setup;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "stretto/core/spec.hpp"
@@ -42,6 +43,9 @@ constexpr OptionInfo patience_option(double iterations) {
 constexpr OptionInfo check_option(double iterations) {
     return {"check", iterations, 0, 1e9, "iterations between measurements of the residual gap; 0: never", true};
 }
+/// Chosen by measurement (docs/bicgstab_family.md), as the other defaults of BiCGStab methods.
+constexpr OptionInfo breakdown_option{
+    "breakdown", 1e-12, 0, 1, "cosine below which r counts as orthogonal to r0, and s to t: then the run is given up"};
 /// √ε: half of the digits that r could have in common with b − A x.
 constexpr OptionInfo gap_option{
     "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
@@ -51,6 +55,9 @@ std::span<const Method* const> methods();
 
 /// Throws InputError that lists the names there are.
 const Method& find_method(std::string_view name);
+
+/// The specification of a method without the safeguards that act now and then: its iterations are all alike.
+std::string bare(const Method& method);
 
 /// What one iteration costs, counted by running the method's own text on a small problem.
 PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned);

@@ -67,13 +67,16 @@ public:
     [[nodiscard]] bool unless_positive(const Scalars<T>& value, Status reason) {
         return end_unless([](T v, int) { return v > T{}; }, value, reason);
     }
-    /// Ends the columns whose value vanishes: exactly, or against `scale`, what it could be at most, so that it
-    /// is made of rounding errors alone. True: none is left.
-    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
-        return end_unless(
-            [&](T v, int j) { return std::abs(v) > vanishing * std::abs(scale[j]); }, value, Status::breakdown);
+    /// Ends the columns whose value is zero. True: none is left.
+    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) {
+        return end_unless([](T v, int) { return v != T{}; }, value, Status::breakdown);
     }
-    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) { return unless_nonzero(value, V_.scalars()); }
+    /// Ends the columns whose value is next to nothing (option `breakdown`) of what it could be, that is `scale`, and
+    /// so has lost most of its digits. True: none is left.
+    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
+        const double vanishing = option("breakdown");
+        return end_unless([&](T v, int j) { return std::abs(v) > vanishing * scale[j]; }, value, Status::breakdown);
+    }
 
     /// Whether a safeguard is due that acts as often as this option says (every so many iterations; 0: never).
     bool due(std::string_view every_option) const {
@@ -130,10 +133,9 @@ public:
 
 private:
     static constexpr std::size_t most_events = 100;
-    // Below this part of what it could be, a product consists of rounding errors.
-    static constexpr double vanishing = 1e-15;
-    // A residual that has grown this much since the run began has left no digit to gain: x lost as many.
-    static constexpr double hopeless_growth = 1e14;
+    // A denominator nearly vanished where the residual has grown this much since the run began. x has grown with it,
+    // and the digits it loses when it comes back are more than the rest of the run is likely to gain.
+    static constexpr double hopeless_growth = 1e10;
 
     Column& at(int j) { return columns_[static_cast<std::size_t>(j)]; }
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "input.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "stretto/core/collective.hpp"
+#include "stretto/core/error.hpp"
+#include "stretto/matrix/generators.hpp"
+#include "stretto/matrix/matrix_market.hpp"
+
+using namespace stretto;
+
+int default_threads(const Comm& comm) {
+    if (const char* set = std::getenv("OMP_NUM_THREADS")) {
+        int threads = 0;
+        agree(comm, [&] {
+            const std::string_view text(set);
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+            // A list gives a number for each level of nesting; the first is ours.
+            if (error != std::errc() || threads < 1 || (end != text.data() + text.size() && *end != ','))
+                throw InputError(fmt::format("OMP_NUM_THREADS={} is not a number of threads", text));
+        });
+        return threads;
+    }
+    MPI_Comm node = MPI_COMM_NULL;
+    int ranks = 1;
+    MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &ranks);
+    MPI_Comm_free(&node);
+    cpu_set_t bound;
+    CPU_ZERO(&bound);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const Global allowed = sched_getaffinity(0, sizeof bound, &bound) == 0 ? CPU_COUNT(&bound) : online;
+    return static_cast<int>(all_min(comm, std::max<Global>(1, std::min<Global>(allowed, online / ranks))));
+}
+
+bool exists(const Comm& comm, const std::string& path) {
+    std::error_code error;
+    return all_max(comm, Global{comm.rank() == 0 && std::filesystem::exists(path, error)}) > 0;
+}
+
+static bool is_problem(const std::string& text) {
+    const auto name = text.substr(0, text.find(':'));
+    return std::ranges::any_of(problems(), [&](const ProblemKind& kind) { return kind.name == name; });
+}
+
+CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
+    if (is_problem(problem)) {
+        auto [partition, rows] = generate(comm, problem);
+        return {comm, std::move(partition), std::move(rows), threads};
+    }
+    if (!exists(comm, problem)) {
+        std::string names;
+        for (const auto& kind : problems()) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
+        throw InputError(fmt::format("'{}' is neither a file nor a problem; the problems are {}", problem, names));
+    }
+    auto [partition, rows] = read_matrix(comm, problem, threads,
+                                         [&](double fraction) { line.show_fraction("reading " + problem, fraction); });
+    line.clear();
+    return {comm, std::move(partition), std::move(rows), threads};
+}
+
+void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, const std::string& json,
+                   const std::vector<std::string>& others) {
+    agree(comm, [&] {
+        if (comm.rank() != 0) return;
+        const auto place = [](const std::string& path) {
+            return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+        };
+        std::set<std::filesystem::path> taken;
+        for (const auto& path : inputs)
+            if (std::error_code error; std::filesystem::exists(path, error)) taken.insert(place(path));
+        const auto check = [&](const std::string& path) {
+            if (path.empty()) return;
+            if (path == "-") throw InputError("only --json can go to standard output (-)");
+            std::error_code error;
+            const bool existed = std::filesystem::exists(path, error);
+            const bool device = existed && !std::filesystem::is_regular_file(path, error);
+            if (!std::ofstream(path, std::ios::app)) throw InputError("cannot write " + path);
+            if (!existed) std::filesystem::remove(path);
+            if (!device && !taken.insert(place(path)).second)
+                throw InputError(path + " is an input, or another output too");
+        };
+        if (json != "-") check(json);
+        for (const auto& path : others) check(path);
+    });
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "progress.hpp"
+#include "stretto/matrix/csr.hpp"
+
+/// Collective. OMP_NUM_THREADS where set; else this rank's share of the node's cores, and no more than it is bound to.
+int default_threads(const stretto::Comm& comm);
+
+/// Collective. Rank 0 alone looks: the others may see another disk.
+bool exists(const stretto::Comm& comm, const std::string& path);
+
+/// Collective. The matrix of a Matrix Market file or of a generated problem.
+stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& problem, int threads,
+                                       ProgressLine& line);
+
+/// Collective. So that nothing is lost after a long run: output files that cannot be written, or would overwrite
+/// each other or an input, end the run before it starts. Leaves no file behind. Empty paths: not asked for.
+void check_outputs(const stretto::Comm& comm, const std::vector<std::string>& inputs, const std::string& json,
+                   const std::vector<std::string>& others = {});

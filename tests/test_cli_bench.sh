@@ -1,0 +1,43 @@
+#!/bin/bash
+# stretto bench: a small problem, every row, the table and the JSON; refusals.
+. "$(dirname "$0")/cli_checks.bash"
+
+check "bench bicgstab" solves 1 bench bicgstab --problem poisson3d:8 --iterations 6 --rounds 1 --threads 1
+check "its table has two rows for each of six methods and three numbers of columns" says out 'gain'
+check "all 36 rows" lines <(grep -E '^[a-z_]*bicgstab' out) 36
+
+for ranks in 1 2 3; do
+  check "bench on $ranks ranks" solves "$ranks" bench bicgstab --problem poisson3d:9x8x7 --iterations 6 --rounds 1 \
+    --threads 1 --columns 1,4 --json -
+  cp out bench.json
+  check "the JSON has the six methods for both numbers of columns" holds bench.json \
+    "[(m['method'], m['preconditioned'], m['columns']) for m in r['measurements']] == [(n, p, c) for c in (1, 4) \
+     for n, p in (('bicgstab', False), ('improved_bicgstab', False), ('pipelined_bicgstab', False), \
+     ('bicgstab', True), ('reordered_bicgstab', True), ('pipelined_bicgstab', True))]"
+  # Krasnopolsky 2019, Table 2.
+  check "reads and writes are those of the paper" holds bench.json \
+    "[(m[f]['vector_reads'], m[f]['vector_writes']) for m in r['measurements'][:6] for f in ('basic', 'merged')] == \
+     [(18, 4), (14, 4), (27, 6), (14, 6), (34, 9), (18, 8), (18, 4), (15, 4), (22, 6), (15, 6), (43, 13), (23, 11)]"
+  # Two products of 8·nonzeros + 4·(nonzeros + rows) and the vectors; the halo and the row starts of ranks come on top.
+  check "bytes are those of the matrix and the vectors" holds bench.json \
+    "all(0 <= f['gigabytes'] * 1e9 - (2 * (12 * r['nonzeros'] + 4 * r['rows'] + 16 * m['columns'] * r['rows']) + \
+     8 * m['columns'] * r['rows'] * (f['vector_reads'] + f['vector_writes'] + 4 * m['preconditioned'])) \
+     <= 16 * 72 * 4 * 2 * m['columns'] + 64 for m in r['measurements'] for f in (m['basic'], m['merged']))"
+  check "times are positive and add up" holds bench.json \
+    "all(m[f]['milliseconds'] > 0 and m[f]['of_triad'] > 0 and 0 < sum(m[f]['milliseconds_by_kernel'].values()) \
+     for m in r['measurements'] for f in ('basic', 'merged')) and r['triad_gigabytes_per_second'] > 0 and \
+     r['ranks'] == $ranks"
+  check "columns are compared with single solves" holds bench.json \
+    "all(m['of_single_solves'] > 0 for m in r['measurements'])"
+done
+
+check "another family" exits 2 1 bench nonsense
+check "another family is named" says err "there is no benchmark 'nonsense'; there are: bicgstab"
+check "no family" exits 2 1 bench
+check "zero columns" exits 2 1 bench bicgstab --columns 0
+check "too few iterations" exits 2 1 bench bicgstab --iterations 3
+check "no such problem" exits 2 2 bench bicgstab --problem nonsense:8
+check "an output that cannot be written" exits 2 2 bench bicgstab --problem poisson3d:8 --json /nowhere/x.json
+check "is said once" says err '^stretto: cannot write /nowhere/x.json'
+
+finish
