@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 RTOL, MAX_IT, TIMEOUT = 1e-8, 5000, 60
 RANKS = (1, 2, 3, 4)
 FOR_SYMMETRIC = ("cg", "pipelined_cg")
-FOR_ANY = ("bicgstab", "pipelined_bicgstab")
+FOR_ANY = ("bicgstab", "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab")
 PRECONDITIONERS = ("none", "jacobi")
 
 # Events in brief: what their text contains, and what the table calls them.

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares the BiCGStab methods: time per iteration beside the tables of Krasnopolsky 2019, what they solve at four
+tolerances, and how their safeguards were chosen. Writes docs/bicgstab_family.md. Again, from the repository root, with a
+folder of .mtx.gz files (half an hour; the timings want a quiet machine):
+
+    set -a; . scripts/mpi.env; set +a; python3 scripts/bicgstab_family.py FOLDER
+
+Each part is kept as JSON in --raw and measured only where it is missing there.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from real_matrices import Matrix
+
+METHODS = ("bicgstab", "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab")
+TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
+MAX_IT = 5000
+GENERATED = ("poisson2d:100", "poisson3d:24", "aniso2d:80", "jump2d:60", "convdiff2d:100,peclet=5",
+             "convdiff2d:100,peclet=50", "convdiff2d:100,peclet=500", "convdiff2d:200,peclet=20",
+             "convdiff3d:24,peclet=20", "convdiff3d:24,peclet=500")
+# Hours of runs that end nowhere: no method of the family solves them with Jacobi or nothing (docs/real_matrices.md).
+HOPELESS = ("bayer10", "nsjac")
+DEFAULTS = {"breakdown": 1e-12, "check": 25, "gap": 1.5e-8}
+CHECKS = ({"check": 0}, {"check": 10}, {}, {"check": 50}, {"check": 100}, {"gap": 0}, {"gap": 1e-10}, {"gap": 1e-6},
+          {"gap": 1e-4})
+BREAKDOWNS = ({"breakdown": 0}, {"breakdown": 1e-15}, {}, {"breakdown": 1e-10}, {"breakdown": 1e-8})
+# Krasnopolsky 2019, Table 4: seconds of an iteration on one node of Lomonosov-2, basic and merged; m = 1, 4, 16.
+TABLE4 = {
+    ("bicgstab", False): ((0.062, 0.058), (0.181, 0.164), (0.65, 0.59)),
+    ("improved_bicgstab", False): ((0.074, 0.061), (0.236, 0.182), (0.87, 0.66)),
+    ("pipelined_bicgstab", False): ((0.087, 0.069), (0.282, 0.212), (1.06, 0.78)),
+    ("bicgstab", True): ((0.066, 0.064), (0.201, 0.189), (0.72, 0.68)),
+    ("reordered_bicgstab", True): ((0.072, 0.065), (0.224, 0.196), (0.81, 0.7)),
+    ("pipelined_bicgstab", True): ((0.107, 0.085), (0.368, 0.279), (1.39, 1.03)),
+}
+PAPER_COLUMNS = (1, 4, 16)
+
+
+def solve(arguments, problem, method, options, precond, rtol, solution=None):
+    spec = method + "".join(f"{',' if k else ':'}{key}={value}" for k, (key, value) in enumerate(options.items()))
+    command = [arguments.stretto, "solve", str(problem), "--rhs", "A*ones" if is_file(problem) else "random"]
+    command += ["--method", spec, "--precond", precond, "--rtol", str(rtol), "--max-it", str(MAX_IT), "--threads", "1"]
+    command += ["--json", "-"] + (["--solution", str(solution)] if solution else [])
+    run = subprocess.run(command, capture_output=True, check=False)
+    if run.returncode not in (0, 1):
+        raise SystemExit(f"{' '.join(command)}\n{run.stderr.decode()}")
+    result = json.loads(run.stdout)
+    return {"problem": pathlib.Path(problem).name.removesuffix(".mtx.gz"), "method": method, "precond": precond,
+            "rtol": rtol, "status": result["status"], "iterations": result["iterations"],
+            "products": result["total"]["applies"], "residual": result["relative_residual"],
+            "finished_by": result["finished_by"], "events": [event["text"] for event in result["events"]]}
+
+
+def is_file(problem):
+    return isinstance(problem, pathlib.Path)
+
+
+def problems(arguments):
+    files = sorted(arguments.folder.glob("*.mtx.gz"))
+    return [path for path in files if path.name.removesuffix(".mtx.gz") not in HOPELESS] + list(GENERATED)
+
+
+def measure_honesty(arguments):
+    """Every method at its defaults, every answer checked without the library where there is a file."""
+    runs = []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        for problem in problems(arguments):
+            matrix = Matrix(problem) if is_file(problem) else None
+
+            def one(case):
+                method, precond, rtol = case
+                if not matrix:
+                    return solve(arguments, problem, method, {}, precond, rtol)
+                path = pathlib.Path(folder) / f"{method}-{precond}-{rtol}.mtx"
+                run = solve(arguments, problem, method, {}, precond, rtol, path)
+                lines = [line for line in path.read_text().splitlines() if not line.startswith("%")]
+                run["recomputed"] = matrix.residual([float(line) for line in lines[1:]])
+                return run
+
+            cases = [(m, p, t) for m in METHODS for p in ("none", "jacobi") for t in TOLERANCES]
+            runs += pool.map(one, cases)
+            print(f"honesty: {problem}", flush=True)
+    return runs
+
+
+def measure_safeguards(arguments):
+    """The pipelined method with other checks, all methods with other thresholds of breakdown."""
+    results = []
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for methods, variants in ((("pipelined_bicgstab",), CHECKS), (METHODS, BREAKDOWNS)):
+            for options in variants:
+                cases = [(q, m, p, t) for q in problems(arguments) for m in methods for p in ("none", "jacobi")
+                         for t in TOLERANCES]
+                runs = list(pool.map(lambda c: solve(arguments, c[0], c[1], options, c[2], c[3]), cases))
+                results.append({"methods": methods, "options": options, "runs": runs})
+                print(f"safeguards: {', '.join(methods)} {options}", flush=True)
+    return results
+
+
+def measure_times(arguments):
+    command = [arguments.mpirun, "-n", str(arguments.ranks), arguments.stretto, "bench", "bicgstab", "--threads", "1"]
+    command += ["--problem", arguments.problem, "--rounds", "5", "--json", "-"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def key(run):
+    return run["problem"], run["precond"], run["rtol"]
+
+
+def ratio(runs, others):
+    """Geometric mean of the products with A that runs take, over what others take, where both converged."""
+    there = {key(run): run for run in others if run["status"] == "converged"}
+    logs = [math.log(run["products"] / there[key(run)]["products"]) for run in runs
+            if run["status"] == "converged" and key(run) in there and there[key(run)]["products"]]
+    return math.exp(sum(logs) / len(logs))
+
+
+def of(runs, **wanted):
+    return [run for run in runs if all(run[name] == value for name, value in wanted.items())]
+
+
+def converged(runs):
+    return sum(run["status"] == "converged" for run in runs)
+
+
+def times_tables(times):
+    rows = {(m["method"], m["preconditioned"], m["columns"]): m for m in times["measurements"]}
+    lines = ["| method | precond | m | basic, ms | merged, ms | gain | paper's gain | of triad | reads + writes, basic → merged |",
+             "|---|---|--:|--:|--:|--:|--:|--:|---|"]
+    columns = sorted({c for _, _, c in rows})
+    for method, preconditioned in TABLE4:
+        for c in columns:
+            if (method, preconditioned, c) not in rows:
+                continue
+            row = rows[method, preconditioned, c]
+            basic, merged = row["basic"], row["merged"]
+            paper = ""
+            if c in PAPER_COLUMNS:
+                a, b = TABLE4[method, preconditioned][PAPER_COLUMNS.index(c)]
+                paper = f"{100 * (1 - b / a):.0f} %"
+            lines.append(f"| {method} | {'copy' if preconditioned else 'none'} | {c} | {basic['milliseconds']:.1f} "
+                         f"| {merged['milliseconds']:.1f} | {100 * row['gain']:.0f} % | {paper} "
+                         f"| {100 * merged['of_triad']:.0f} % | {basic['vector_reads']:.0f} + "
+                         f"{basic['vector_writes']:.0f} → {merged['vector_reads']:.0f} + {merged['vector_writes']:.0f} |")
+    first = columns[0]
+    against = ["| method | precond | basic | merged | paper, basic | paper, merged |", "|---|---|--:|--:|--:|--:|"]
+    for method, preconditioned in TABLE4:
+        row, classic = rows[method, preconditioned, first], rows["bicgstab", False, first]
+        a, b = TABLE4[method, preconditioned][0]
+        a0, b0 = TABLE4["bicgstab", False][0]
+        against.append(f"| {method} | {'copy' if preconditioned else 'none'} "
+                       f"| {row['basic']['milliseconds'] / classic['basic']['milliseconds']:.2f} "
+                       f"| {row['merged']['milliseconds'] / classic['merged']['milliseconds']:.2f} "
+                       f"| {a / a0:.2f} | {b / b0:.2f} |")
+    single = ["| method | precond | " + " | ".join(f"m = {c}" for c in columns if c > 1) + " | " +
+              " | ".join(f"paper, m = {c}" for c in PAPER_COLUMNS[1:]) + " |",
+              "|---|---|" + "--:|" * (len(columns) - 1 + 2)]
+    for method, preconditioned in TABLE4:
+        cells = [f"{rows[method, preconditioned, c]['of_single_solves']:.2f}"
+                 if (method, preconditioned, c) in rows else "–" for c in columns if c > 1]
+        paper = TABLE4[method, preconditioned]
+        cells += [f"{paper[k][1] / (PAPER_COLUMNS[k] * paper[0][1]):.2f}" for k in (1, 2)]
+        single.append(f"| {method} | {'copy' if preconditioned else 'none'} | " + " | ".join(cells) + " |")
+    return "\n".join(lines), "\n".join(against), "\n".join(single)
+
+
+def honesty_table(runs):
+    classic = of(runs, method="bicgstab")
+    lines = ["| method | precond | " + " | ".join(f"{t:.0e}" for t in TOLERANCES) + " | products, of bicgstab's |",
+             "|---|---|" + "--:|" * (len(TOLERANCES) + 1)]
+    for method in METHODS:
+        for precond in ("none", "jacobi"):
+            own = of(runs, method=method, precond=precond)
+            cells = [f"{converged(of(own, rtol=t))} of {len(of(own, rtol=t))}" for t in TOLERANCES]
+            lines.append(f"| {method} | {precond} | " + " | ".join(cells) +
+                         f" | {ratio(own, of(classic, precond=precond)):.2f} |")
+    return "\n".join(lines)
+
+
+def unsolved_list(runs):
+    """Problems that some run leaves unsolved, with what each method says of them."""
+    lines = []
+    for problem, precond in sorted({(run["problem"], run["precond"]) for run in runs if run["status"] != "converged"}):
+        said = []
+        for method in METHODS:
+            bad = [run for run in of(runs, problem=problem, precond=precond, method=method)
+                   if run["status"] != "converged"]
+            if bad:
+                worst = min(bad, key=lambda run: -run["rtol"])
+                said.append(f"{method} from {worst['rtol']:.0e} ({worst['status']} at {worst['residual']:.1e})")
+        lines.append(f"- {problem}, {precond}: " + "; ".join(said))
+    return "\n".join(lines)
+
+
+def safeguard_tables(results):
+    tables = []
+    for methods, names in ((("pipelined_bicgstab",), ("check", "gap")), (METHODS, ("breakdown",))):
+        group = [result for result in results if tuple(result["methods"]) == methods]
+        default = next(result for result in group if not result["options"])
+        lines = ["| " + " | ".join(names) + " | converged | products, of the default's | fell back | iterations |",
+                 "|" + "--:|" * (len(names) + 4)]
+        for result in group:
+            runs = result["runs"]
+            values = [result["options"].get(name, DEFAULTS[name]) for name in names]
+            fell_back = sum(run["finished_by"] != run["method"] for run in runs)
+            per_method = [ratio(of(runs, method=m), of(default["runs"], method=m)) for m in methods]
+            lines.append("| " + " | ".join(f"{v:g}" for v in values) + f" | {converged(runs)} of {len(runs)} | " +
+                         " / ".join(f"{r:.2f}" for r in per_method) +
+                         f" | {fell_back} | {sum(run['iterations'] for run in runs)} |")
+        tables.append("\n".join(lines))
+    return tables
+
+
+PAGE = """# The BiCGStab family compared
+
+<!-- Written by scripts/bicgstab_family.py; do not edit. -->
+
+Stretto {version}. To write this page again, with a folder of `.mtx.gz` files:
+
+    set -a; . scripts/mpi.env; set +a; python3 scripts/bicgstab_family.py FOLDER
+
+## Time of an iteration, merged and basic
+
+`stretto bench bicgstab` on {problem} ({rows} rows, {nonzeros} nonzeros), {ranks} ranks of {threads} thread, double
+precision, medians; triad in the same process: {triad:.0f} GB/s. {machine}. The preconditioned methods have a copy for
+preconditioner, as in the paper, and the safeguards that act now and then are off, so that all iterations are alike.
+*Of triad*: the bytes that an iteration must move (matrix and vectors once per product, vectors as the statements count
+them) over its time, against STREAM's triad, counted alike. *Paper*: Krasnopolsky 2019, Table 4, one node of Lomonosov-2,
+the same matrix.
+
+{times}
+
+Against unpreconditioned bicgstab of the same formulation, m = 1, beside the same quotients of the paper's Table 4
+(its Table 3 has the same times in milliseconds):
+
+{against}
+
+Many right-hand sides: the time of an iteration with m columns over that of m iterations with one, merged. The matrix is
+read once for all columns; what remains per column are its vectors.
+
+{single}
+
+{reading}
+
+## What they solve
+
+b = A·ones for the matrices, random for the generated problems; at most {max_it} iterations; one rank; all options at their
+defaults. Converged, of all runs, by tolerance; and the geometric mean of the products with A, safeguards included, over
+bicgstab's where both converge.
+
+{honesty}
+
+{verdict}
+
+Left unsolved at some tolerance (the loosest is named, with the status and the residual attained there):
+
+{unsolved}
+
+Left out: {left_out}, which no method of the family solves without a stronger preconditioner
+([real matrices](real_matrices.md)).
+
+## How the safeguards were chosen
+
+On the same problems and tolerances, without and with Jacobi. Of `pipelined_bicgstab`, how often the gap between the
+recursive and the true residual is measured (`check`, 0: never) and above which part of the residual all is recomputed
+(`gap`, 0: at every check):
+
+{checks}
+
+The cosine below which r counts as orthogonal to r₀, and s to t (`breakdown`): the run then ends, and the next one starts
+from the best x with a fresh shadow vector. Products for bicgstab / improved / reordered / pipelined:
+
+{breakdowns}
+"""
+
+
+def machine():
+    names = [line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+             if line.startswith("model name")]
+    return f"{names[0]}, {len(names)} cores" if names else f"{os.cpu_count()} cores"
+
+
+def page(times, runs, safeguards, reading):
+    checked = [run for run in runs if "recomputed" in run]
+    lies = [run for run in checked if run["status"] == "converged" and run["recomputed"] > run["rtol"] * (1 + 1e-9)]
+    table, against, single = times_tables(times)
+    checks, breakdowns = safeguard_tables(safeguards)
+    worst = max(run["recomputed"] / run["rtol"] for run in checked if run["status"] == "converged")
+    return PAGE.format(
+        version=times["stretto"], problem=times["problem"], rows=times["rows"], nonzeros=times["nonzeros"],
+        ranks=times["ranks"], threads=times["threads"], triad=times["triad_gigabytes_per_second"],
+        machine=times["machine"], times=table, against=against, single=single, reading=reading.strip(), max_it=MAX_IT,
+        honesty=honesty_table(runs),
+        verdict=f"**{len(lies)} of {len(checked)} answers to matrices from files are called converged although their "
+                f"residual, recomputed in Python from the file and the solution, exceeds the tolerance.** The largest of "
+                f"the converged is {worst:.4f} of its tolerance.",
+        unsolved=unsolved_list(runs), left_out=" and ".join(HOPELESS), checks=checks, breakdowns=breakdowns)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--stretto", default="build/release/stretto")
+    parser.add_argument("--mpirun", default="mpirun")
+    parser.add_argument("--ranks", type=int, default=2, help="of the timings")
+    parser.add_argument("--problem", default="poisson3d:200", help="of the timings")
+    parser.add_argument("--jobs", type=int, default=2, help="solves at a time, where time does not matter")
+    parser.add_argument("--raw", type=pathlib.Path, default=pathlib.Path("build/bicgstab_family"))
+    parser.add_argument("--parts", default="honesty,safeguards,times", help="which to measure; the page needs all")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("docs/bicgstab_family.md"))
+    arguments = parser.parse_args()
+    arguments.raw.mkdir(parents=True, exist_ok=True)
+    parts = {}
+    for name, measure in (("honesty", measure_honesty), ("safeguards", measure_safeguards), ("times", measure_times)):
+        path = arguments.raw / f"{name}.json"
+        if not path.exists() and name in arguments.parts.split(","):
+            result = measure(arguments)
+            if name == "times":
+                result["machine"] = machine()
+            path.write_text(json.dumps(result))
+        if path.exists():
+            parts[name] = json.loads(path.read_text())
+    if len(parts) == 3:
+        arguments.output.write_text(page(parts["times"], parts["honesty"], parts["safeguards"], READING))
+
+
+# What the tables say, in words; to be read again when they change.
+READING = ""
+
+if __name__ == "__main__":
+    main()
