@@ -7,7 +7,7 @@ check "--help names the commands" says out '^ +solve .*'
 check "--help names the commands" says out '^ +bench .*'
 check "--help names the commands" says out '^ +list .*'
 check "solve --help" solves 1 solve --help
-for option in rhs columns method precond rtol atol max-it formulation threads json history solution; do
+for option in rhs columns method precond rtol atol max-it formulation threads json history plot true-residuals solution; do
   check "solve --help tells of --$option" says out "--$option "
 done
 for ranks in 1 3; do

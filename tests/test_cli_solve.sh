@@ -138,6 +138,36 @@ for method in $methods; do
   done
 done
 
+# ---- true residuals and pictures ----
+for ranks in 1 3; do
+  check "true residuals on $ranks ranks" solves $ranks solve convdiff2d:20 --method pipelined_bicgstab --columns 2 \
+    --rhs random --rtol 1e-10 --true-residuals --history run.csv --json run.json
+  check "two columns, recursive and true" says run.csv '^iteration,column_1,column_2,true_1,true_2$'
+  check "a line for each iteration" lines run.csv "$(($(python3 -c 'import json; print(json.load(open("run.json"))["iterations"])') + 1))"
+  check "true is recursive up to rounding" python3 -c "
+rows = [[float(v) for v in line.split(',')] for line in open('run.csv').read().splitlines()[1:]]
+assert all(abs(r[k] - r[k + 2]) <= 1e-3 * r[k] + 1e-12 for r in rows for k in (1, 2)), rows"
+done
+check "true residuals of what" exits 2 1 solve poisson2d:5 --method cg --true-residuals
+check "true residuals of what: says so" says err '^stretto: --true-residuals go to --history or --plot$'
+check "a picture of another kind" exits 2 2 solve poisson2d:5 --method cg --plot x.pdf
+check "a picture of another kind: says so" says err 'must end in .png or .svg'
+mkdir poor
+IFS=: read -ra folders <<<"$PATH"
+find "${folders[@]}" -maxdepth 1 ! -name 'gnuplot*' ! -name 'python*' -exec ln -sf -t poor {} + 2>/dev/null
+check "nothing to draw with" eval "! PATH=$PWD/poor '$STRETTO' solve poisson2d:5 --method cg --plot x.svg 2>err"
+check "nothing to draw with: says so" says err 'needs gnuplot, or Python with matplotlib'
+if command -v gnuplot >/dev/null || python3 -c 'import matplotlib' 2>/dev/null; then
+  check "a picture of two methods" solves 2 solve convdiff2d:20 --method bicgstab --method pipelined_bicgstab \
+    --true-residuals --plot 'a "b.svg'
+  check "it is an SVG" says 'a "b.svg' '<svg'
+  check "it names the methods" says 'a "b.svg' pipelined_bicgstab
+  check "a PNG" solves 1 solve poisson2d:10 --method cg --columns 3 --plot run.png
+  check "is one" eval 'head -c 4 run.png | grep -q PNG'
+else
+  echo "Neither gnuplot nor matplotlib: no picture drawn"
+fi
+
 # ---- a real matrix ----
 check "a real matrix" solves 3 solve "$DATA/pyamg_bar.mtx.gz" --method pipelined_cg --precond jacobi --json run.json
 check "a real matrix: as it is" holds run.json "(r['rows'], r['nonzeros'], r['converged']) == (600, 23402, True)"

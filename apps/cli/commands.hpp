@@ -25,8 +25,9 @@ struct SolveArguments {
     int max_iterations = 10000;
     std::string formulation = "merged";
     int threads = 0;  ///< 0: the cores of the node over its ranks
-    std::string json, history, solution;
-    bool progress = false;  ///< also where standard error is no terminal
+    std::string json, history, solution, plot;
+    bool true_residuals = false;  ///< in history and plot
+    bool progress = false;        ///< also where standard error is no terminal
 };
 
 /// The arguments of `stretto bench`.

@@ -73,6 +73,11 @@ int run(int argc, char** argv, int rank) {
     solve_command->add_option("--json", solve.json, "Write the result as JSON to this file (- for standard output)");
     solve_command->add_option("--history", solve.history,
                               "Write the recursive residuals of all iterations to this CSV file");
+    solve_command->add_option("--plot", solve.plot,
+                              "Draw the residuals of all iterations and methods: FILE.png or FILE.svg, by gnuplot or "
+                              "Python's matplotlib");
+    solve_command->add_flag("--true-residuals", solve.true_residuals,
+                            "In history and plot also ‖b − Ax‖, for one more product an iteration");
     solve_command->add_option("--solution", solve.solution, "Write x to this file, a Matrix Market array");
     solve_command->add_flag("--progress", solve.progress,
                             "Show the progress line also where standard error is no terminal, as under mpirun");

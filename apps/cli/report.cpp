@@ -175,10 +175,17 @@ void Report::keep_history(const Result& result) {
     const std::size_t columns = std::max<std::size_t>(1, result.columns.size());
     history_ = "iteration";
     for (std::size_t j = 1; j <= columns; ++j) history_ += fmt::format(",column_{}", j);
-    for (std::size_t i = 0; i < result.history.size(); ++i) {
-        if (i % columns == 0) history_ += fmt::format("\n{}", i / columns + 1);
-        const double norm = result.columns[i % columns].norm_b;
-        history_ += fmt::format(",{:.6e}", result.history[i] / (norm > 0 ? norm : 1));
+    for (std::size_t j = 1; j <= columns && !result.true_history.empty(); ++j) history_ += fmt::format(",true_{}", j);
+    const auto row = [&](const std::vector<double>& values, std::size_t begin) {
+        for (std::size_t j = 0; j < columns && begin + j < values.size(); ++j) {
+            const double norm = result.columns[j].norm_b;
+            history_ += fmt::format(",{:.6e}", values[begin + j] / (norm > 0 ? norm : 1));
+        }
+    };
+    for (std::size_t i = 0; i < result.history.size(); i += columns) {
+        history_ += fmt::format("\n{}", i / columns + 1);
+        row(result.history, i);
+        row(result.true_history, i);
     }
     history_ += "\n";
 }

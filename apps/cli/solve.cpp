@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "commands.hpp"
 #include "input.hpp"
+#include "plot.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "stretto/core/collective.hpp"
@@ -94,7 +96,14 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     }
     if (arguments.methods.size() > 1 && !(arguments.history.empty() && arguments.solution.empty()))
         throw InputError("--history and --solution belong to one method");
-    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json, {arguments.history, arguments.solution});
+    if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
+        throw InputError("--true-residuals go to --history or --plot");
+    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json,
+                  {arguments.history, arguments.solution, arguments.plot});
+    std::optional<Plot> plot;
+    agree(comm, [&] {
+        if (comm.rank() == 0 && !arguments.plot.empty()) plot.emplace(arguments.plot);
+    });
 
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
@@ -133,7 +142,8 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         options.max_iterations = arguments.max_iterations;
         options.formulation = arguments.formulation == "basic" ? Formulation::basic : Formulation::merged;
         options.threads = threads;
-        options.history = !arguments.history.empty();
+        options.history = !(arguments.history.empty() && arguments.plot.empty());
+        options.true_history = arguments.true_residuals;
         options.interrupt = &interrupt;
         if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
         const Result result =
@@ -143,6 +153,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         report.add(comm, method, result);
         if (comm.rank() == 0 && !json_only) report.print_last();
         if (options.history) report.keep_history(result);
+        if (plot) plot->add(method, result);
         all_converged = all_converged && result.converged();
         if (result.status == Status::interrupted) break;
     }
@@ -158,6 +169,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     };
     if (!arguments.solution.empty()) attempt([&] { write_solution(A, arguments.solution, x, b.columns); });
     if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
+    if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
     if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });
     agree(comm, [&] {
         if (!failed.empty()) throw InputError(failed);

@@ -80,6 +80,11 @@ public:
           stop_(V_, stop_columns(largest_values(comm, b)), options.max_iterations) {
         V_.watch(options.interrupt);
         if (options.history) stop_.keep_history();
+        if (options.true_history)
+            stop_.keep_true_history([this] {
+                const auto safeguard = V_.ledger().book(Phase::safeguard);
+                return true_squares();
+            });
         if (options.progress) stop_.report_to(options.progress);
     }
 
@@ -149,11 +154,17 @@ private:
         judge();
     }
 
+    /// ‖b − Ax‖², which leaves b − Ax in r_.
+    Scalars<T> true_squares() {
+        A_.apply(x_, r_);
+        auto [rr] = V_.start(r_ <<= b_ - r_, dot(r_, r_)).wait();
+        return rr;
+    }
+
     /// Recomputes b − Ax; a column within its tolerance has converged, one that got worse goes back to its
     /// best x.
     void judge() {
-        A_.apply(x_, r_);
-        auto [rr] = V_.start(r_ <<= b_ - r_, dot(r_, r_)).wait();
+        const auto rr = true_squares();
         for (int j = 0; j < V_.columns(); ++j) {
             auto& column = columns_[static_cast<std::size_t>(j)];
             if (column.finished) continue;
@@ -263,6 +274,7 @@ private:
         result.events = std::move(early_events_);
         std::ranges::move(stop_.take_events(), std::back_inserter(result.events));
         result.history = stop_.take_history();
+        result.true_history = stop_.take_true_history();
         result.finished_by = method_->name;
         result.ledger = V_.ledger();
         result.per_iteration = fell_back_ ? per_iteration_ : per_iteration();

@@ -65,7 +65,8 @@ struct Result {
     std::vector<Event> events;
     /// Recursive residual norms, one row per iteration, m values each; empty unless asked for.
     std::vector<double> history;
-    std::string finished_by;  ///< the method that ran last: the one asked for, or the one it fell back to
+    std::vector<double> true_history;  ///< the same of ‖b − Ax‖
+    std::string finished_by;           ///< the method that ran last: the one asked for, or the one it fell back to
     Ledger ledger;
     PerIteration per_iteration;  ///< of the method asked for, not of one it fell back to
     int vectors = 0;             ///< stored by the method (or the one it fell back to), beyond x and b

@@ -20,6 +20,7 @@ struct SolveOptions {
     Formulation formulation = Formulation::merged;
     int threads = 1;
     bool history = false;                               ///< keep the recursive residuals of every iteration
+    bool true_history = false;                          ///< and the true ones, for one more product an iteration
     const std::atomic<bool>* interrupt = nullptr;       ///< raise it on any rank to end all at the next iteration
     std::function<void(const ProgressInfo&)> progress;  ///< called on every rank after every iteration
 };

@@ -58,6 +58,7 @@ public:
     [[nodiscard]] bool operator()(int k, const Scalars<T>& rr) {
         iteration_ = attempt_start_ + k;
         book();
+        if (k > 0 && true_squares_) measure();
         judge(rr);
         if (k > 0) record();
         return leave();
@@ -124,7 +125,10 @@ public:
     const std::vector<Column>& columns() const { return columns_; }
     std::vector<Event> take_events() { return std::move(events_); }
     std::vector<double> take_history() { return std::move(history_); }
+    std::vector<double> take_true_history() { return std::move(true_history_); }
     void keep_history() { keep_history_ = true; }
+    /// Keeps what `squares` returns after every iteration, too: ‖b − Ax‖² of all columns. Collective.
+    void keep_true_history(std::function<Scalars<T>()> squares) { true_squares_ = std::move(squares); }
     /// What the iterations did between one call of stop and the next, and how many such iterations there
     /// were: the exact cost of an iteration, without the way into the loop and out of it.
     const Counts& steady() const { return steady_; }
@@ -170,6 +174,16 @@ private:
                 end(j, State::broken, Status::breakdown);
             else if (iteration_ - column.marked_at > patience)
                 end(j, State::stalled);
+        }
+    }
+
+    /// Before any column ends, for its sums read zero then; those that have ended keep their last value.
+    void measure() {
+        const auto squares = true_squares_();
+        for (int j = 0; j < V_.columns(); ++j) {
+            const bool ended = at(j).state != State::active && !true_history_.empty();
+            true_history_.push_back(ended ? true_history_[true_history_.size() - columns_.size()]
+                                          : std::sqrt(double{squares[j]}));
         }
     }
 
@@ -223,7 +237,8 @@ private:
     int steady_iterations_ = 0;
     bool keep_history_ = false;
     std::vector<Event> events_;
-    std::vector<double> history_;
+    std::vector<double> history_, true_history_;
+    std::function<Scalars<T>()> true_squares_;
     std::function<void(const ProgressInfo&)> progress_;
 };
 
