@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times an iteration of Stretto's methods and of their like in PETSc and hypre, in turn, on the same matrices and ranks,
-and writes docs/benchmarks.md and a JSON file. make bench-peers builds what it needs and calls it; by hand:
+"""Times an iteration of Stretto's methods and of their like in PETSc and hypre, in turn, on the same matrices and
+ranks, and writes docs/benchmarks.md and a JSON file. make bench-peers builds what it needs and calls it; by hand:
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers --rounds 3 --ranks 1 2
 """
@@ -107,14 +107,23 @@ class Bench:
         self.mpiexec = cache_variable(arguments.build, "MPIEXEC_EXECUTABLE")
         self.folder = arguments.build / "bench/peers"
         self.cases, self.lines, self.triad = {}, [], {}
-        known = json.loads(output_of(arguments.build / "stretto", "list", "--json", "-") or '{"methods": []}')
+        known = json.loads(output_of(arguments.build / "stretto", "list", "--json", "-"))
         options = {method["name"]: {option["name"] for option in method["options"]} for method in known["methods"]}
+        self.needs_definite = {method["name"] for method in known["methods"] if "positive" in method["needs"]}
+        self.definite = {problem["name"] for problem in known["problems"] if problem["positive_definite"]}
+        for problem in arguments.problems:
+            if problem.split(":")[0] not in (each["name"] for each in known["problems"]):
+                raise SystemExit(f"there is no problem '{problem}'; stretto list shows them")
         self.pairs = {}
         for method, peers in PAIRS.items():
             name, _, option = method.partition(":")
             wanted = not arguments.methods or name in arguments.methods
             if wanted and name in options and (not option or option.split("=")[0] in options[name]):
                 self.pairs[method] = [peer for peer in peers if self.driver(peer[0]).exists()]
+
+    def pairs_for(self, problem):
+        definite = problem.split(":")[0] in self.definite
+        return [pair for pair in self.pairs.items() if definite or pair[0].split(":")[0] not in self.needs_definite]
 
     def driver(self, program):
         return self.folder / f"{program}_bench"
@@ -125,7 +134,8 @@ class Bench:
         command += [str(a.first), str(a.more)]
         environment = {**os.environ, "GLIBC_TUNABLES": HUGE_PAGES} if huge else os.environ
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=a.timeout, check=False, env=environment)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=a.timeout, check=False,
+                                  env=environment)
             output, trouble = done.stdout, done.stderr.strip() if done.returncode else ""
         except subprocess.TimeoutExpired as expired:
             output, trouble = (expired.stdout or b"").decode(), f"took over {a.timeout} s"
@@ -149,7 +159,7 @@ class Bench:
         for k in range(a.rounds):
             for problem in a.problems:
                 for ranks in a.ranks:
-                    for method, peers in self.pairs.items():
+                    for method, peers in self.pairs_for(problem):
                         self.run(problem, ranks, "stretto", method)
                         for program, theirs in peers:
                             self.run(problem, ranks, program, theirs)
@@ -166,7 +176,7 @@ class Bench:
         for problem in self.arguments.problems:
             for ranks in self.arguments.ranks:
                 for precond in self.arguments.precond:
-                    for method, peers in self.pairs.items():
+                    for method, peers in self.pairs_for(problem):
                         ours = self.cases[problem, ranks, precond, "stretto", method, False]
                         for program, theirs in peers:
                             plain, huge = (self.cases[problem, ranks, precond, program, theirs, huge]
@@ -236,28 +246,29 @@ MEASURED = """
 Every program gets the same rows of the same matrix on the same ranks, from Stretto's generators, b = 1 and x₀ = 0; one
 thread a rank. After {first} iterations ‖b − Ax‖/‖b‖ is compared: {agreement}.
 
-The time of an iteration is (T({total}) − T({first})) / {more}, T(n) being the time of a solve of exactly n iterations, from
-a barrier to the end of the last rank. Set-up and the first iterations cancel. Three small drivers (`bench/peers`) share
-this measure.
+The time of an iteration is (T({total}) − T({first})) / {more}, T(n) being the time of a solve of exactly n iterations,
+from a barrier to the end of the last rank. Set-up and the first iterations cancel. Short solves are
+repeated for half a second, and the shortest counts. Three small drivers (`bench/peers`) share this measure.
 
 {rounds} Each entry is the median, with the smallest and the largest. A ratio is taken within a round, from runs that
 follow each other, before the median is; so it need not be the quotient of two medians.
 
 Stretto runs as users get it: it computes ‖r‖ in every iteration, and its safeguards are on and in the times. In PETSc
-norms are off (`KSP_NORM_NONE`) and the convergence test only counts. In hypre the tolerance is zero; BiCGSTAB computes a
-norm in every iteration all the same. PETSc's `bcgs` is preconditioned from the right, as Stretto's is. `pipelcg` is told
-that the spectrum lies between 0 and the largest sum of absolute values in a row.
+norms are off (`KSP_NORM_NONE`) and the convergence test only counts. In hypre the tolerance is zero; BiCGSTAB computes
+a norm in every iteration all the same. PETSc's `bcgs` is preconditioned from the right, as Stretto's is. `pipelcg` is
+told that the spectrum lies between 0 and the largest sum of absolute values in a row.
 
 *Floor*: the bytes that an iteration of Stretto's method has to move, over the bandwidth of the triad: for a product 12
-bytes a nonzero and 20 a row, for each vector that a merged group of statements reads or writes 8 a row, for Jacobi 24 a
-row. The columns *× floor* divide by it, theirs too. What stays in cache from one pass to the next moves faster, so a small
-problem can be below its floor. The triad is STREAM's, its bytes counted without write-allocate, on huge pages; every run
-of Stretto's driver measures it (best of ten), and the median of all runs is taken.
+bytes a nonzero and 20 a row, for each vector that a merged group of statements reads or writes 8 a row, for Jacobi 24
+a row. The columns *× floor* divide by it, theirs too. What stays in cache from one pass to the next moves faster, so a
+small problem can be below its floor. The triad is STREAM's, its bytes counted without write-allocate, on huge pages;
+every run of Stretto's driver measures it (best of ten), and the median of all runs is taken.
 
-*Huge pages*: with `GLIBC_TUNABLES={huge}`, which makes malloc ask for huge pages. Stretto's own large arrays always ask.
+*Huge pages*: with `GLIBC_TUNABLES={huge}`, which makes malloc ask for huge pages. Stretto's own large arrays always do.
 """
 
-TABLE_HEAD = """| Stretto | ms | × floor | peer | ms | × floor | ours ÷ theirs | ms, huge pages | × floor | ours ÷ theirs |
+TABLE_HEAD = """
+| Stretto | ms | × floor | peer | ms | × floor | ours ÷ theirs | huge pages: ms | × floor | ours ÷ theirs |
 |---|--:|--:|---|--:|--:|--:|--:|--:|--:|"""
 
 
@@ -283,7 +294,7 @@ def tables(bench, comparisons):
                 size = f"{ours['rows']} rows, {ours['nonzeros']} nonzeros, " if "rows" in ours else ""
                 preconditioner = "no preconditioner" if precond == "none" else precond.capitalize()
                 text.append(f"## {problem}, {preconditioner}, {ranks_in_words(ranks)}\n\n{size}triad "
-                            f"{1e-9 * bench.bandwidth(ranks):.1f} GB/s.\n\n{TABLE_HEAD}")
+                            f"{1e-9 * bench.bandwidth(ranks):.1f} GB/s.\n{TABLE_HEAD}")
                 text[-1] += "".join(f"\n{table_row(row)}" for row in rows)
     if any(c["plain"]["restarted"] or c["huge"]["restarted"] for c in comparisons):
         text.append("† Restarted after a breakdown in some run; the time contains that.")
@@ -301,12 +312,13 @@ def verdict(comparisons, key):
     lost = sorted(((c, ratio) for c, ratio in done if min(ratio) > 1), key=lambda each: -statistics.median(each[1]))
     middles = [statistics.median(ratio) for _, ratio in done]
     text = (f"less time than the peer in every round in {won} of {len(done)} comparisons, more in every round in "
-            f"{len(lost)}, sometimes less and sometimes more in {len(done) - won - len(lost)}. The median of ours ÷ theirs "
-            f"is {min(middles):.2f} to {max(middles):.2f}, in the middle {statistics.median(middles):.2f}.")
+            f"{len(lost)}, sometimes less and sometimes more in {len(done) - won - len(lost)}. The median of ours ÷ "
+            f"theirs is {min(middles):.2f} to {max(middles):.2f}, in the middle {statistics.median(middles):.2f}.")
     if lost:
         text += " Most more: " + "; ".join(
-            f"{c['method']} against {NAMES[c['program']]} {c['peer_method'].split()[0]} ({c['problem']}, {c['precond']}, "
-            f"{ranks_in_words(c['ranks'])}: {statistics.median(ratio):.2f})" for c, ratio in lost[:5]) + "."
+            f"{c['method']} against {NAMES[c['program']]} {c['peer_method'].split()[0]} ({c['problem']}, "
+            f"{c['precond']}, {ranks_in_words(c['ranks'])}: {statistics.median(ratio):.2f})"
+            for c, ratio in lost[:5]) + "."
     return text
 
 
@@ -327,9 +339,9 @@ def reading(comparisons):
     theirs = "; ".join(f"{NAMES[program]} {floors(comparisons, 'plain', program)}, with huge pages "
                        f"{floors(comparisons, 'huge', program)}" for program in peers)
     yield f"Stretto takes {floors(comparisons, 'ours')} times the floor; {theirs}."
-    yield ("On one node reductions cost little, so hiding them gains nothing: what these tables compare is how much memory "
-           "an iteration moves, and how fast. The time to a solution depends on the number of iterations as well. Debian's "
-           "packages are compiled for any x86-64 processor, Stretto for the one it runs on.")
+    yield ("On one node reductions cost little, so hiding them gains nothing: what these tables compare is how much "
+           "memory an iteration moves, and how fast. The time to a solution depends on the number of iterations as "
+           "well. Debian's packages are compiled for any x86-64 processor, Stretto for the one it runs on.")
 
 
 def points(texts):
@@ -342,8 +354,8 @@ def page(bench, comparisons, facts, seconds, options):
     a = bench.arguments
     different = [c for c in comparisons if not c["same_steps"]]
     agreement = (f"all pairs agree to {100 * SAME_STEPS:g} % or better" if not different else
-                 f"{len(comparisons) - len(different)} of {len(comparisons)} pairs agree to {100 * SAME_STEPS:g} %, the "
-                 "others are marked")
+                 f"{len(comparisons) - len(different)} of {len(comparisons)} pairs agree to {100 * SAME_STEPS:g} %, "
+                 "the others are marked")
     minutes = max(1, round(seconds / 60))
     measured = MEASURED.format(
         first=a.first, more=a.more, total=a.first + a.more, agreement=agreement, huge=HUGE_PAGES,
@@ -387,11 +399,11 @@ def arguments_of(argv):
     parser.add_argument("--timeout", type=int, default=600, help="seconds for a run")
     parser.add_argument("--output", type=pathlib.Path, help="the page (docs/benchmarks.md)")
     parser.add_argument("--json", type=pathlib.Path, help="all results (BUILD/benchmarks.json)")
-    parser.add_argument("--quick", action="store_true", help="one round of a small problem, to see that all works; writes "
-                        "into BUILD")
+    parser.add_argument("--quick", action="store_true", help="one round of a small problem, to see that all works; "
+                        "writes into BUILD")
+    if "--quick" in argv:
+        parser.set_defaults(problems=["poisson3d:32"], rounds=1, more=20)
     arguments = parser.parse_args(argv)
-    if arguments.quick:
-        arguments.problems, arguments.rounds, arguments.more = ["poisson3d:32"], 1, 20
     name = "benchmarks_quick" if arguments.quick else "benchmarks"
     arguments.json = arguments.json or arguments.build / f"{name}.json"
     arguments.output = arguments.output or (arguments.build / f"{name}.md" if arguments.quick else
@@ -403,8 +415,8 @@ def main():
     arguments = arguments_of(sys.argv[1:])
     bench = Bench(arguments)
     if not any(bench.pairs.values()):
-        raise SystemExit(f"{arguments.build} has no driver for PETSc or hypre, or Stretto no method asked for; cmake says "
-                         "what it found")
+        raise SystemExit(f"{arguments.build} has no driver for PETSc or hypre, or Stretto no method asked for; cmake "
+                         "says what it found")
     facts = {"date": datetime.date.today().isoformat(), **machine(), "load before": f"{os.getloadavg()[0]:.2f}"}
     seconds = bench.all()
     comparisons = list(bench.comparisons())
