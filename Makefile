@@ -7,7 +7,7 @@ build := build/$(PRESET)
 setup := scripts/setup.sh build $(if $(findstring mpich,$(PRESET)),mpich,openmpi)
 
 help: ## Shows this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@sed -n 's/^# \(MPI=.*\)/\n\1/p' $(MAKEFILE_LIST)
 
 demo: configure ## Solves a 3D Poisson problem and a real matrix with every method, on two ranks
@@ -19,6 +19,13 @@ test: build ## Builds everything and runs all tests
 
 bench: build ## Runs the benchmarks
 	@scripts/bench.sh $(build)
+
+# PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name; BENCH_ARGS='--help' shows the options.
+bench-peers: ## Compares with PETSc and hypre, writes docs/benchmarks.md
+	@scripts/setup.sh build openmpi peers
+	@cmake --preset peers
+	@cmake --build build/peers -j $(JOBS)
+	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers $(BENCH_ARGS)
 
 check: configure ## Checks format and lint, as the CI does
 	@scripts/setup.sh check
@@ -42,5 +49,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test bench check format build clean configure setup
+.PHONY: help demo test bench bench-peers check format build clean configure setup
 .DEFAULT_GOAL := help

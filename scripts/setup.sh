@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check) take and this machine lacks, from
+# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check, peers) take and this machine lacks, from
 # Debian's packages. Does nothing, quickly, where all is there.
 set -euo pipefail
 
@@ -10,8 +10,9 @@ for group in "$@"; do
                           nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
+        peers) packages+=(libpetsc-real-dev libhypre-dev python3) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
-        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check)" >&2; exit 2 ;;
+        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers)" >&2; exit 2 ;;
     esac
 done
 
