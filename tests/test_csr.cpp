@@ -149,6 +149,50 @@ TEST(Csr, TransposeProductIsThatOfTheExplicitTranspose) {
     EXPECT_THROW(A.apply_transpose({nullptr, A.local_rows() + 1, 1}, {nullptr, A.local_rows(), 1}), InputError);
 }
 
+TEST(Csr, RepeatedRowsGiveTheSameProduct) {
+    MpiComm comm;
+    // 3 × 3 × 3 neighbours on a 40 × 4 × 4 grid: 27 different rows, sums of up to 27 terms.
+    constexpr Global nx = 40, ny = 4, nz = 4;
+    const auto grid = [](Global i, Global j) {
+        const Global dx = j % nx - i % nx, dy = j / nx % ny - i / nx % ny, dz = j / (nx * ny) - i / (nx * ny);
+        return std::max({std::abs(dx), std::abs(dy), std::abs(dz)}) > 1 ? 0.0
+               : i == j                                                 ? 30.0
+                                                                        : -1.0 - 0.1 * dx + 0.2 * dz;
+    };
+    const auto empty = [](Global i, Global j) { return i % 20 < 10 ? 0.0 : tridiagonal(i, j); };
+    struct Case {
+        Formula formula;
+        Global rows;
+        int different;  // 0: not worth it
+    };
+    for (const Case& each :
+         {Case{grid, nx * ny * nz, 27}, Case{tridiagonal, 300, 3}, Case{empty, 300, 4}, Case{scattered, 40, 0},
+          Case{[](Global i, Global j) { return i == j ? 1.0 + i : 0.0; }, 300, 0}})
+        for (const auto& partition : partitions(each.rows, comm.size()))
+            for (const int threads : {1, 2}) {
+                if (threads > 1 && comm.size() > 1) continue;  // threads that outnumber cores are slow to meet
+                const auto rows = rows_of(partition, comm.rank(), each.formula);
+                const CsrMatrix<double> A(comm, partition, rows, threads);
+                const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
+                EXPECT_EQ(C.repetition().rows, 0);
+                EXPECT_LE(A.bytes(1), C.bytes(1));
+                EXPECT_LE(A.repetition().different, each.different);
+                if (each.different > 0 && comm.size() == 1) {
+                    EXPECT_GT(A.repetition().rows, 0.9 * static_cast<double>(each.rows));
+                    EXPECT_LT(A.bytes(1), 0.8 * C.bytes(1));
+                }
+                for (const int columns : {1, 2, 3, 7, 16, 33}) {
+                    if (columns < 4) expect_product(A, each.formula, columns);
+                    const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
+                    std::vector<double> x(size), y(size), z(size);
+                    for (std::size_t i = 0; i < size; ++i) x[i] = uniform(9, static_cast<Global>(i));
+                    A.apply({x.data(), A.local_rows(), columns}, {y.data(), A.local_rows(), columns});
+                    C.apply({x.data(), A.local_rows(), columns}, {z.data(), A.local_rows(), columns});
+                    for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(y[i], z[i], 1e-13);
+                }
+            }
+}
+
 TEST(Csr, MatrixWithoutRowsOrNonzeros) {
     MpiComm comm;
     for (const Global rows : {0, 5}) {

@@ -143,7 +143,7 @@ public:
           problem_(arguments.problem.empty() ? family_.problem : arguments.problem),
           line_(comm.rank(), arguments.progress),
           threads_(arguments.threads > 0 ? arguments.threads : default_threads(comm)),
-          A_(load_matrix(comm, problem_, threads_, line_)),
+          A_(load_matrix(comm, problem_, arguments.storage, threads_, line_)),
           triad_(comm, std::max(A_.local_rows(), out_of_cache / comm.size()), threads_) {}
 
     bool run() {

@@ -24,6 +24,7 @@ struct SolveArguments {
     double atol = 0;
     int max_iterations = 10000;
     std::string formulation = "merged";
+    std::string storage = "auto";
     int threads = 0;  ///< 0: the cores of the node over its ranks
     std::string json, history, solution, plot;
     bool true_residuals = false;  ///< in history and plot
@@ -37,6 +38,7 @@ struct BenchArguments {
     std::vector<int> columns{1, 4, 16};
     int iterations = 12;
     int rounds = 3;
+    std::string storage = "auto";
     int threads = 0;  ///< as for solve
     std::string json;
     bool progress = false;

@@ -53,10 +53,12 @@ static bool is_problem(const std::string& text) {
     return std::ranges::any_of(problems(), [&](const ProblemKind& kind) { return kind.name == name; });
 }
 
-CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
+CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std::string& storage, int threads,
+                              ProgressLine& line) {
+    const auto form = storage == "csr" ? Storage::compressed_rows : Storage::automatic;
     if (is_problem(problem)) {
         auto [partition, rows] = generate(comm, problem);
-        return {comm, std::move(partition), std::move(rows), threads};
+        return {comm, std::move(partition), std::move(rows), threads, form};
     }
     if (!exists(comm, problem)) {
         std::string names;
@@ -66,7 +68,15 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, int thread
     auto [partition, rows] = read_matrix(comm, problem, threads,
                                          [&](double fraction) { line.show_fraction("reading " + problem, fraction); });
     line.clear();
-    return {comm, std::move(partition), std::move(rows), threads};
+    return {comm, std::move(partition), std::move(rows), threads, form};
+}
+
+std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
+    const auto [rows, different] = A.repetition();
+    const Global all = all_sum(A.comm(), Global{rows}), most = all_max(A.comm(), Global{different});
+    if (all == 0) return {};
+    return {fmt::format("storage: {:.1f} % of the rows repeat one of {} rows and are stored as runs of them",
+                        100.0 * static_cast<double>(all) / static_cast<double>(A.rows()), most)};
 }
 
 void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, const std::string& json,

@@ -13,9 +13,12 @@ int default_threads(const stretto::Comm& comm);
 /// Collective. Rank 0 alone looks: the others may see another disk.
 bool exists(const stretto::Comm& comm, const std::string& path);
 
-/// Collective. The matrix of a Matrix Market file or of a generated problem.
-stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& problem, int threads,
-                                       ProgressLine& line);
+/// Collective. The matrix of a Matrix Market file or of a generated problem. `storage`: auto or csr.
+stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& problem, const std::string& storage,
+                                       int threads, ProgressLine& line);
+
+/// Collective. What a user should know of how it is stored; empty: nothing.
+std::vector<std::string> storage_remarks(const stretto::CsrMatrix<double>& A);
 
 /// Collective. So that nothing is lost after a long run: output files that cannot be written, or would overwrite
 /// each other or an input, end the run before it starts. Leaves no file behind. Empty paths: not asked for.

@@ -66,6 +66,14 @@ int run(int argc, char** argv, int rank) {
                      "One pass over memory per group of statements, or per statement")
         ->check(CLI::IsMember({"merged", "basic"}))
         ->capture_default_str();
+    const auto add_storage = [](CLI::App* command, std::string& storage) {
+        command
+            ->add_option("--storage", storage,
+                         "Compressed rows (csr), or what moves fewer bytes where rows repeat (auto)")
+            ->check(CLI::IsMember({"auto", "csr"}))
+            ->capture_default_str();
+    };
+    add_storage(solve_command, solve.storage);
     solve_command
         ->add_option("--threads", solve.threads,
                      "Threads of a rank (default: OMP_NUM_THREADS, else its share of the cores)")
@@ -97,6 +105,7 @@ int run(int argc, char** argv, int rank) {
     bench_command->add_option("--rounds", bench.rounds, "Solves of each kind, in turn")
         ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
         ->capture_default_str();
+    add_storage(bench_command, bench.storage);
     bench_command->add_option("--threads", bench.threads, "Threads of a rank, as for solve")
         ->check(number(1, 1024, "a number of threads from 1 to 1024"));
     bench_command->add_option("--json", bench.json,

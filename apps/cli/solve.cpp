@@ -108,13 +108,15 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
-    const auto A = load_matrix(comm, arguments.problem, threads, line);
+    const auto A = load_matrix(comm, arguments.problem, arguments.storage, threads, line);
     check_interrupt(comm, interrupt);
     auto b = load_rhs(A, arguments, line);
     const auto M = make_preconditioner(arguments.precond, A);
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
 
+    auto remarks = storage_remarks(A);
+    if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
                    .formulation = arguments.formulation,
@@ -127,7 +129,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
                    .atol = arguments.atol,
                    .max_iterations = arguments.max_iterations,
                    .setup_seconds = all_max(comm, setup.count()),
-                   .remarks = M ? M->remarks() : std::vector<std::string>{}});
+                   .remarks = std::move(remarks)});
     const bool json_only = arguments.json == "-";
     if (comm.rank() == 0 && !json_only) report.print_head();
 

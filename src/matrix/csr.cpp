@@ -42,7 +42,7 @@ void prefetch_vector(const Index* start, const Index* columns, Index row, const 
 }  // namespace
 
 template <class T>
-CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads)
+CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads, Storage storage)
     : comm_(&comm), partition_(std::move(partition)), threads_(threads), first_(0), local_rows_(rows.rows()) {
     agree(comm, [&] { check(rows); });
     first_ = partition_.first(comm.rank());
@@ -50,6 +50,8 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int 
     plan_halo(rows);
     deal_rows(rows);
     store(rows);
+    repeated_.resize(interior_.size());
+    if (storage == Storage::automatic) each_part([&](std::size_t part) { find_repetition(part); });
 }
 
 template <class T>
@@ -180,6 +182,13 @@ void CsrMatrix<T>::store(const LocalRows<T>& rows) {
     start_[local_rows_] = static_cast<Index>(rows.start.back());
 }
 
+template <class T>
+void CsrMatrix<T>::find_repetition(std::size_t part) {
+    for (const auto [begin, end] : interior_[part])
+        repeated_[part].add(start_.data(), columns_.data(), values_.data(), begin, end);
+    repeated_[part].finish();
+}
+
 /// Calls work(part) for every part, also where fewer threads answer than were asked for.
 template <class T>
 template <class Work>
@@ -231,6 +240,7 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
         const T *const values = values_.data(), *const from = x.data();
         T* const to = y.data();
         const auto interior = [&](std::size_t part) {
+            if (repeated_[part]) return repeated_[part].apply(from, to, m);
             for (const auto [begin, end] : interior_[part])
                 for (Index i = begin; i < end; ++i) {
                     prefetch_matrix(values, columns, start[i], start[i + 1]);
@@ -300,10 +310,30 @@ int CsrMatrix<T>::neighbours() const {
 
 template <class T>
 double CsrMatrix<T>::bytes(int columns) const {
-    const auto local_nonzeros = static_cast<std::size_t>(start_[local_rows_]);
-    const auto matrix = local_nonzeros * (sizeof(T) + sizeof(Index)) + start_.size() * sizeof(Index);
+    double matrix = sizeof(Index);  // the end of the last row
+    const auto add_rows = [&](Index begin, Index end) {
+        const auto rows = static_cast<double>(end - begin), nonzeros = static_cast<double>(start_[end] - start_[begin]);
+        matrix += nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
+    };
+    for (std::size_t part = 0; part < interior_.size(); ++part) {
+        matrix += repeated_[part].bytes();
+        if (!repeated_[part])
+            for (const auto [begin, end] : interior_[part]) add_rows(begin, end);
+        for (const auto& [row, halo_begin] : interface_[part]) add_rows(row, row + 1);
+    }
     const auto vector_rows = 2 * static_cast<std::size_t>(local_rows_) + halo_.size();
-    return static_cast<double>(matrix + vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
+    return matrix + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
+}
+
+template <class T>
+auto CsrMatrix<T>::repetition() const -> Repetition {
+    Repetition result;
+    for (std::size_t part = 0; part < interior_.size(); ++part) {
+        if (!repeated_[part]) continue;
+        for (const auto [begin, end] : interior_[part]) result.rows += end - begin;
+        result.different = std::max(result.different, repeated_[part].different_rows());
+    }
+    return result;
 }
 
 template <class T>

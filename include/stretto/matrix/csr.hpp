@@ -11,13 +11,18 @@
 #include "stretto/core/types.hpp"
 #include "stretto/matrix/local_rows.hpp"
 #include "stretto/matrix/partition.hpp"
+#include "stretto/matrix/repeated_rows.hpp"
 
 namespace stretto {
+
+/// How a matrix is kept for its products: whichever of its forms moves the fewest bytes, or as compressed rows.
+enum class Storage { automatic, compressed_rows };
 
 /// A square sparse matrix, rows dealt to ranks in contiguous pieces. Locally: compressed rows with 32-bit
 /// columns, the owned ones numbered 0 … local_rows() − 1, those of other ranks (the halo) from local_rows()
 /// on. A row holds its owned columns first and its halo columns after them, each in increasing global order,
-/// so that its sum is two loops without branches.
+/// so that its sum is two loops without branches. Where rows repeat (constant coefficients on a regular grid), products
+/// read them from runs of equal rows instead.
 template <class T>
 class CsrMatrix {
 public:
@@ -25,7 +30,8 @@ public:
     /// every rank, when sizes disagree, a column lies outside the matrix, columns of a row do not increase, a
     /// value is NaN or infinite (named by global row and column, counted from 1), or a rank has 2³¹ nonzeros
     /// or more. `comm` must outlive the matrix.
-    CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads = 1);
+    CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads = 1,
+              Storage storage = Storage::automatic);
 
     /// Collective. y = A x for n_local × m vectors, m ≥ 1. Interior rows hide the exchange of the halo.
     /// Allocates only in the first call with a given m. Only one apply of a matrix may run at a time. Throws
@@ -49,6 +55,13 @@ public:
     /// Bytes that one apply with m columns moves on this rank: the matrix and the vectors (halo included)
     /// read once, the result written once.
     double bytes(int columns) const;
+
+    /// The local rows that products read from runs of equal rows, and how many different ones there are.
+    struct Repetition {
+        Index rows = 0;
+        int different = 0;
+    };
+    Repetition repetition() const;
 
     /// The local part of the diagonal; 0 where no entry is stored.
     std::vector<T> diagonal() const;
@@ -76,6 +89,7 @@ private:
     void plan_halo(const LocalRows<T>& rows);
     void deal_rows(const LocalRows<T>& rows);
     void store(const LocalRows<T>& rows);
+    void find_repetition(std::size_t part);
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
     Exchange& exchange(int columns) const;
 
@@ -94,6 +108,7 @@ private:
     // By part, one part for each thread: rows without halo columns, then rows with some.
     std::vector<std::vector<Range>> interior_;
     std::vector<std::vector<InterfaceRow>> interface_;
+    std::vector<RepeatedRows<T>> repeated_;  // the interior ones again, where that pays
 
     std::vector<Global> halo_;      // global columns of the halo, increasing, hence grouped by owner
     std::vector<Index> send_rows_;  // local rows that others need, grouped by who needs them
