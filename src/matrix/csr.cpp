@@ -39,6 +39,23 @@ void prefetch_vector(const Index* start, const Index* columns, Index row, const 
     for (int c = 0; c < m; c += static_cast<int>(64 / sizeof(T))) __builtin_prefetch(entry + c);
 }
 
+/// y = A x in rows begin … end − 1, whose columns are all owned. A function of its own, so that what is around it does
+/// not change how it is compiled (a third of its speed).
+template <class M, class T>
+[[gnu::noinline]] void multiply(M m, const Index* start, const Index* columns, const T* values, Index begin, Index end,
+                                const T* x, T* y) {
+    const auto stride = static_cast<std::size_t>(m);
+    for (Index i = begin; i < end; ++i) {
+        prefetch_matrix(values, columns, start[i], start[i + 1]);
+        if (m >= 4) prefetch_vector(start, columns, std::min(i + rows_ahead, end - 1), x, m);
+        cover(m, [&]<int Width>(int c) {
+            Panel<Width, T> panel;
+            panel.add(values, columns, start[i], start[i + 1], x + c, stride);
+            panel.store(y + static_cast<std::size_t>(i) * stride + c);
+        });
+    }
+}
+
 }  // namespace
 
 template <class T>
@@ -241,16 +258,7 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
         T* const to = y.data();
         const auto interior = [&](std::size_t part) {
             if (repeated_[part]) return repeated_[part].apply(from, to, m);
-            for (const auto [begin, end] : interior_[part])
-                for (Index i = begin; i < end; ++i) {
-                    prefetch_matrix(values, columns, start[i], start[i + 1]);
-                    if (m >= 4) prefetch_vector(start, columns, std::min(i + rows_ahead, end - 1), from, m);
-                    cover(m, [&]<int Width>(int c) {
-                        Panel<Width, T> panel;
-                        panel.add(values, columns, start[i], start[i + 1], from + c, stride);
-                        panel.store(to + static_cast<std::size_t>(i) * stride + c);
-                    });
-                }
+            for (const auto [begin, end] : interior_[part]) multiply(m, start, columns, values, begin, end, from, to);
         };
         if (receives_.empty() && sends_.empty()) return each_part(interior);
 
