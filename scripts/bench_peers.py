@@ -434,7 +434,7 @@ def main():
     seconds = bench.all()
     comparisons = list(bench.comparisons())
     facts.update(programs(arguments.build, bench.lines))
-    options = " ".join(word for word in sys.argv[1:] if word not in ("--build", str(arguments.build)))
+    options = re.sub(r"--(build|output|json) \S+ ?", "", " ".join(sys.argv[1:])).strip()  # not what is measured
     arguments.json.write_text(json.dumps({
         "facts": facts,
         "settings": {key: str(value) if isinstance(value, pathlib.Path) else value
