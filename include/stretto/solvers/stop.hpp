@@ -34,7 +34,7 @@ template <class T>
 class Stop {
 public:
     /// How a column stands within one attempt, that is one run of a method's loop.
-    enum class State { active, passed, stalled, broken, done };
+    enum class State { active, passed, stalled, broken, handed_over, done };
 
     struct Column {
         double target = 0;  ///< absolute, of the recursive residual
@@ -74,6 +74,16 @@ public:
             [&](T v, int j) { return std::abs(v) > vanishing * std::abs(scale[j]); }, value, Status::breakdown);
     }
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) { return unless_nonzero(value, V_.scalars()); }
+
+    /// Ends the columns whose value is not positive: what the recurrence says next is not to be trusted, x still is. The
+    /// driver goes on from it with the classic method. True: none is left.
+    [[nodiscard]] bool hand_over_unless(const Scalars<T>& value) {
+        for (int j = 0; j < V_.columns(); ++j)
+            if (active(j) && !(value[j] > T{})) end(j, State::handed_over);
+        return leave();
+    }
+
+    bool active(int j) const { return columns_[static_cast<std::size_t>(j)].state == State::active; }
 
     /// Whether a safeguard is due that acts as often as this option says (every so many iterations; 0: never).
     bool due(std::string_view every_option) const {
@@ -138,6 +148,7 @@ private:
     Column& at(int j) { return columns_[static_cast<std::size_t>(j)]; }
 
     void book() {
+        if (V_.ledger().phase() != Phase::iteration) return;
         const Counts& now = V_.ledger().at(Phase::iteration);
         if (booked_attempt_ == attempt_) {
             steady_ += now;
