@@ -65,7 +65,7 @@ public:
           V_(comm, b.rows(), b.columns(), vectors(M), options.threads, options.formulation),
           A_(A, V_, Kernel::apply),
           M_(M, V_, Kernel::precondition),
-          own_(b.rows(), b.columns(), 2, options.threads),
+          own_(b.rows(), b.columns(), hands_over(*method_) ? 3 : 2, options.threads),
           b_(b),
           x_(x),
           r_(own_.take()),
@@ -74,6 +74,7 @@ public:
           result_columns_(columns_.size()),
           stop_(V_, stop_columns(largest_values(comm, b)), options.max_iterations) {
         V_.watch(options.interrupt);
+        if (hands_over(*method_)) stop_.keep_direction(own_.take());
         if (options.history) stop_.keep_history();
         if (options.progress) stop_.report_to(options.progress);
     }
@@ -99,9 +100,11 @@ private:
         int fruitless = 0;
     };
 
+    static bool hands_over(const Method& method) { return !method.refuge.empty(); }
+
     /// What goes on where this method cannot.
     static const Method& next(const Method& method, const Options& given) {
-        const bool refuge = !method.refuge.empty() && given.number("refuge") > 0;
+        const bool refuge = hands_over(method) && given.number("refuge") > 0;
         return find_method(refuge ? method.refuge : method.classic);
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "stretto/solvers/stop.hpp"
+#include "stretto/solvers/resume.hpp"
 
 namespace stretto {
 
@@ -14,11 +14,13 @@ template <class T>
 void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x, Stop<T>& stop) {
     auto [r, p, s] = vectors<3>(V);
     auto u = M ? V.vector() : r;
-    auto alpha = V.scalars(), beta = V.scalars();
 
     residual(V, A, b, x, r);
     M.apply(r, u);
-    auto [gamma] = V.start(p <<= u + beta * p, dot(r, u)).wait();
+    auto [alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
+    auto [gamma] = V.start(dot(r, u)).wait();
+    auto beta = gamma / gamma_old;
+    V.run(p <<= u + beta * p);
 
     for (int k = 1; !stop.unless_positive(gamma, Status::indefinite_preconditioner); ++k) {
         const auto book = V.ledger().book(Phase::iteration);

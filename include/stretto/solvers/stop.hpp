@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -75,12 +76,24 @@ public:
     }
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) { return unless_nonzero(value, V_.scalars()); }
 
-    /// Ends the columns whose value is not positive: what the recurrence says next is not to be trusted, x still is. The
-    /// driver goes on from it with the classic method. True: none is left.
-    [[nodiscard]] bool hand_over_unless(const Scalars<T>& value) {
-        for (int j = 0; j < V_.columns(); ++j)
-            if (active(j) && !(value[j] > T{})) end(j, State::handed_over);
+    /// Ends the columns whose value is not positive: what the recurrence says next is not to be trusted, but x and its
+    /// last direction p are. The driver goes on from them with the classic method. True: none is left.
+    [[nodiscard]] bool hand_over_unless(const Scalars<T>& value, MultiVector<T> p) {
+        for (int j = 0; j < V_.columns(); ++j) {
+            if (!active(j) || value[j] > T{}) continue;
+            for (Index row = 0; row < p.rows(); ++row) direction_(row, j) = p(row, j);
+            has_direction_ = true;
+            end(j, State::handed_over);
+        }
         return leave();
+    }
+    /// The direction of the method that handed over to this one, zero in the columns that have none. False: there is none.
+    bool take_direction(MultiVector<T> p) {
+        if (!std::exchange(has_direction_, false)) return false;
+        V_.run(p <<= direction_);
+        V_.clear_frozen(p);
+        std::ranges::fill(direction_.values(), T{});
+        return true;
     }
 
     bool active(int j) const { return columns_[static_cast<std::size_t>(j)].state == State::active; }
@@ -136,6 +149,8 @@ public:
     /// were: the exact cost of an iteration, without the way into the loop and out of it.
     const Counts& steady() const { return steady_; }
     int steady_iterations() const { return steady_iterations_; }
+    /// Where a method that hands over leaves its last direction.
+    void keep_direction(MultiVector<T> direction) { direction_ = direction; }
     void report_to(std::function<void(const ProgressInfo&)> progress) { progress_ = std::move(progress); }
 
 private:
@@ -231,6 +246,8 @@ private:
     int booked_attempt_ = -1;
     int steady_iterations_ = 0;
     bool keep_history_ = false;
+    MultiVector<T> direction_;
+    bool has_direction_ = false;
     std::vector<Event> events_;
     std::vector<double> history_;
     std::function<void(const ProgressInfo&)> progress_;
