@@ -182,15 +182,15 @@ TEST_P(MethodTest, IterationsAllocateNothing) {
     auto o = options(1e-10);
     o.method = bare(method);
     o.progress = [&](const ProgressInfo& info) {
-        // MPI itself allocates for its requests; alone, nothing does.
-        if (info.iteration > 3 && comm.size() == 1) {
+        // MPI itself allocates for its requests; alone, nothing does, once a pipeline has been filled.
+        if (info.iteration > 30 && comm.size() == 1) {
             EXPECT_EQ(allocations.load(), before) << "iteration " << info.iteration;
         }
         before = allocations.load();
         ++quiet;
     };
     EXPECT_TRUE(run(comm, A, b, x, o).converged());
-    EXPECT_GT(quiet, 20);
+    EXPECT_GT(quiet, 50);
 }
 
 std::string method_name(const testing::TestParamInfo<MethodTest::ParamType>& info) {
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, MethodTest,
 TEST(Families, AgreeOnTheNumberOfIterations) {
     MpiComm comm;
     for (const auto* spec : {"poisson2d:20", "poisson3d:12", "poisson3d27:12", "aniso2d:14,epsilon=0.1",
-                             "convdiff2d:20,peclet=5", "convdiff2d:40,peclet=100", "convdiff3d:12,peclet=20"}) {
+                             "convdiff2d:14,peclet=5", "convdiff2d:40,peclet=100", "convdiff3d:12,peclet=20"}) {
         const auto A = problem(comm, spec);
         const Jacobi jacobi(A);
         Values b(A, 1, random_values);

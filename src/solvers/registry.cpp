@@ -12,16 +12,13 @@
 
 namespace stretto {
 
-extern const Method cg_row, pipelined_cg_row, bicgstab_row, improved_bicgstab_row, reordered_bicgstab_row,
-    pipelined_bicgstab_row;
+extern const Method cg_row, single_reduction_cg_row, pipelined_cg_row, deep_pipelined_cg_row, bicgstab_row,
+    improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row;
 
 std::span<const Method* const> methods() {
-    static constexpr const Method* rows[] = {&cg_row,
-                                             &pipelined_cg_row,
-                                             &bicgstab_row,
-                                             &improved_bicgstab_row,
-                                             &reordered_bicgstab_row,
-                                             &pipelined_bicgstab_row};
+    static constexpr const Method* rows[] = {
+        &cg_row,       &single_reduction_cg_row, &pipelined_cg_row,       &deep_pipelined_cg_row,
+        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row};
     return rows;
 }
 
@@ -53,14 +50,18 @@ struct Counting {
 }  // namespace
 
 PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned) {
+    return iteration_cost(std::string(method.name), formulation, preconditioned);
+}
+
+PerIteration iteration_cost(const std::string& spec, Formulation formulation, bool preconditioned) {
     MpiComm alone(MPI_COMM_SELF);
     std::vector<double> b(64, 1.0), x(64, 0.0);
     const Counting A;
     const AnyOperator<double> M = preconditioned ? AnyOperator<double>(A) : AnyOperator<double>();
     SolveOptions options;
-    options.method = method.name;
+    options.method = spec;
     options.rtol = 0;
-    options.max_iterations = 5;
+    options.max_iterations = 32;
     options.formulation = formulation;
     return solve<double>(alone, A, M, {b.data(), 64, 1}, {x.data(), 64, 1}, options).per_iteration;
 }

@@ -67,10 +67,10 @@ public:
           method_(&find_method(spec.name)),
           method_options_(spec, method_->options),
           options_(options),
-          V_(comm, b.rows(), b.columns(), vectors(*method_, M), options.threads, options.formulation),
+          V_(comm, b.rows(), b.columns(), vectors(M), options.threads, options.formulation),
           A_(A, V_, Kernel::apply),
           M_(M, V_, Kernel::precondition),
-          own_(b.rows(), b.columns(), 2, options.threads),
+          own_(b.rows(), b.columns(), hands_over(*method_) ? 3 : 2, options.threads),
           b_(b),
           x_(x),
           r_(own_.take()),
@@ -79,6 +79,7 @@ public:
           result_columns_(columns_.size()),
           stop_(V_, stop_columns(largest_values(comm, b)), options.max_iterations) {
         V_.watch(options.interrupt);
+        if (hands_over(*method_)) stop_.keep_direction(own_.take());
         if (options.history) stop_.keep_history();
         if (options.true_history)
             stop_.keep_true_history([this] {
@@ -110,10 +111,22 @@ private:
         int breakdowns = 0;          ///< in a row
     };
 
-    static int vectors(const Method& method, const AnyOperator<T>& M) {
-        const Method& classic = find_method(method.classic);
-        return M ? std::max(method.vectors_preconditioned, classic.vectors_preconditioned)
-                 : std::max(method.vectors, classic.vectors);
+    static bool hands_over(const Method& method) { return !method.refuge.empty(); }
+
+    /// What goes on where this method cannot.
+    static const Method& next(const Method& method, const Options& given) {
+        const bool refuge = hands_over(method) && given.number("refuge") > 0;
+        return find_method(refuge ? method.refuge : method.classic);
+    }
+
+    /// The most that is stored at once by a method or those that may go on after it.
+    int vectors(const AnyOperator<T>& M) const {
+        const auto stored = [&](const Method& method) {
+            if (method.vectors_with) return method.vectors_with(options_for(spec_, method), static_cast<bool>(M));
+            return M ? method.vectors_preconditioned : method.vectors;
+        };
+        const Method& after = next(*method_, method_options_);
+        return std::max({stored(*method_), stored(after), stored(find_method(after.classic))});
     }
 
     std::vector<typename Stop<T>::Column> stop_columns(const std::vector<double>& largest) {
@@ -174,7 +187,7 @@ private:
             if (residual < column.residual) {
                 column.residual = residual;
                 copy_column(x_, best_x_, j);
-            } else {
+            } else if (!handed_over(j, residual)) {
                 copy_column(best_x_, x_, j);
             }
             if (column.residual <= tolerance(result_columns_[static_cast<std::size_t>(j)].norm_b))
@@ -182,20 +195,28 @@ private:
         }
     }
 
+    /// Whether the next method goes on from x, not from the best one: the residual of CG may grow on the way to a
+    /// better x, but it must be about what the recurrence believes.
+    bool handed_over(int j, double residual) const {
+        const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
+        return run.state == State::handed_over && residual <= 10 * run.recursive;
+    }
+
     /// Decides, after an attempt, what columns end and whether to go on with the classic method. True: some
     /// column got nowhere.
     bool assess() {
-        bool stuck = false, hand_over = false;
+        bool stuck = false, asked = false, hand_over = false;
         const bool classic = method_->name == method_->classic;
         for (int j = 0; j < V_.columns(); ++j) {
             auto& column = columns_[static_cast<std::size_t>(j)];
             if (column.finished) continue;
             const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
             explain(j, run);
-            const bool poor = !(column.gain >= good_gain);
+            const bool poor = !(column.gain >= good_gain || run.state == State::handed_over);
             const bool broke_down = run.state == State::broken && run.reason == Status::breakdown;
             column.breakdowns = poor && broke_down ? column.breakdowns + 1 : 0;
             stuck = stuck || poor;
+            asked = asked || run.state == State::handed_over;
             hand_over = hand_over || (poor && (!broke_down || column.breakdowns >= breakdowns));
             if (!classic) continue;
             const int price = broke_down                   ? price_of_breakdown
@@ -204,12 +225,14 @@ private:
             column.used = column.gain >= least_gain ? 0 : column.used + price;
             if (column.used >= credit) end(j, run.state == State::broken ? run.reason : Status::stagnated);
         }
-        if (hand_over && !classic && !V_.interrupted() && !stop_.out_of_iterations()) {
-            stop_.event(fmt::format("{} gained less than a factor of {}: going on with {}", method_->name, good_gain,
-                                    method_->classic));
-            per_iteration_ = per_iteration();
+        if ((asked || (hand_over && !classic)) && !V_.interrupted() && !stop_.out_of_iterations()) {
+            const Method& after = next(*method_, method_options_);
+            stop_.event(asked ? fmt::format("going on with {}", after.name)
+                              : fmt::format("{} gained less than a factor of {}: going on with {}", method_->name,
+                                            good_gain, after.name));
+            if (!fell_back_) per_iteration_ = per_iteration();
             fell_back_ = true;
-            method_ = &find_method(method_->classic);
+            method_ = &after;
             method_options_ = options_for(spec_, *method_);
         }
         return stuck;
@@ -240,6 +263,8 @@ private:
                                     true_one));
         else if (run.state == State::broken)
             stop_.event(run.ended_at, fmt::format("{}{}, {}", who, reason(run.reason), true_one));
+        else if (run.state == State::handed_over)
+            stop_.event(run.ended_at, fmt::format("{}the basis has drifted, {}", who, true_one));
         else if (run.state == State::stalled)
             stop_.event(run.ended_at, fmt::format("{}the recursive residual has not halved since iteration {}, {}", who,
                                                   run.marked_at, true_one));
@@ -261,6 +286,8 @@ private:
         Result result;
         result.iterations = stop_.iteration();
         for (int j = 0; j < V_.columns(); ++j) {
+            if (columns_[static_cast<std::size_t>(j)].last > columns_[static_cast<std::size_t>(j)].residual)
+                copy_column(best_x_, x_, j);
             auto& column = result_columns_[static_cast<std::size_t>(j)];
             const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
             const double residual = columns_[static_cast<std::size_t>(j)].residual;

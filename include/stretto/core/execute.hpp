@@ -10,6 +10,7 @@
 // dot products add lane by lane and are folded into columns at the end, in a fixed order.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <type_traits>
 #include <vector>
@@ -37,6 +38,15 @@ struct Accumulate {
     std::size_t place;
 };
 
+/// A list of bound statements.
+template <class S, int most>
+struct List {
+    using value_type = typename S::value_type;
+    static constexpr int dots = most * S::dots;
+    int count;
+    std::array<S, static_cast<std::size_t>(most)> statements;
+};
+
 template <class T>
 class CpuExecutor {
 public:
@@ -59,7 +69,7 @@ public:
     /// Runs the statements over `rows` rows; the dot products of this rank, K × m values, go to `dots`.
     template <class... S>
     void run(Index rows, double* dots, const S&... statements) {
-        constexpr std::size_t count = (0 + ... + static_cast<std::size_t>(S::dots));
+        const auto count = static_cast<std::size_t>(count_dots(statements...));
         coefficients_.clear();
         const auto total = static_cast<std::size_t>(rows);
         // Waking the threads costs more than a short vector takes.
@@ -121,10 +131,17 @@ private:
     auto bind(const Guard<S>& s, std::size_t& place) {
         return bind(s.statement, place);
     }
+    template <class F, int most>
+    auto bind(const Each<F, most>& s, std::size_t& place) {
+        List<decltype(bind(s.statement(0), place)), most> bound{};
+        bound.count = s.count;
+        for (int k = 0; k < s.count; ++k) bound.statements[static_cast<std::size_t>(k)] = bind(s.statement(k), place);
+        return bound;
+    }
     template <class... S>
     auto bind(const Group<S...>& s, std::size_t& place) {
         // Braces order the evaluation, so places follow the order of the dot products.
-        return std::apply([&](const auto&... each) { return Group{std::tuple{bind(each, place)...}}; }, s.statements);
+        return std::apply([&](const auto&... all) { return Group{std::tuple{bind(all, place)...}}; }, s.statements);
     }
 
     // ---- one pass over memory ----
@@ -159,9 +176,14 @@ private:
     static void run_block(const When<S>& s, std::size_t block, std::size_t lanes, T* accumulators) {
         if (s.active) run_block(s.statement, block, lanes, accumulators);
     }
+    template <class S, int most>
+    static void run_block(const List<S, most>& s, std::size_t block, std::size_t lanes, T* accumulators) {
+        for (int k = 0; k < s.count; ++k)
+            run_block(s.statements[static_cast<std::size_t>(k)], block, lanes, accumulators);
+    }
     template <class... S>
     static void run_block(const Group<S...>& s, std::size_t block, std::size_t lanes, T* accumulators) {
-        std::apply([&](const auto&... each) { (run_block(each, block, lanes, accumulators), ...); }, s.statements);
+        std::apply([&](const auto&... all) { (run_block(all, block, lanes, accumulators), ...); }, s.statements);
     }
 
     // ---- lanes into columns, threads and lanes in order ----

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -42,26 +43,30 @@ struct SumState {
 };
 
 /// K dot products of m columns, being summed over the ranks. The numbers cannot be reached before `wait()`,
-/// which returns them for a structured binding: auto [gamma, delta] = dots.wait(); Move-only; dropping it
-/// waits, because MPI forbids leaving a running collective behind.
+/// which returns them for a structured binding: auto [gamma, delta] = dots.wait(); Where a list says how many they are
+/// (`each`), K is the most there can be, and what was not asked for reads zero. Move-only; dropping it waits, because
+/// MPI forbids leaving a running collective behind.
 template <class T, int K>
 class [[nodiscard]] InFlight {
 public:
-    InFlight(SumState& state, SumState::Slot& slot, Pending pending)
+    InFlight(SumState& state, SumState::Slot& slot, int count, Pending pending)
         : state_(&state),
           slot_(&slot),
+          count_(count),
           pending_(std::move(pending)),
           phase_(state.ledger.phase()),
           work_at_start_(state.ledger.work()) {}
     InFlight(InFlight&& other) noexcept
         : state_(other.state_),
           slot_(std::exchange(other.slot_, nullptr)),
+          count_(other.count_),
           pending_(std::move(other.pending_)),
           phase_(other.phase_),
           work_at_start_(other.work_at_start_) {}
     InFlight& operator=(InFlight&& other) noexcept {
         finish();
         slot_ = std::exchange(other.slot_, nullptr);
+        count_ = other.count_;
         pending_ = std::move(other.pending_);
         phase_ = other.phase_;
         work_at_start_ = other.work_at_start_;
@@ -80,7 +85,7 @@ public:
         auto sums = [&]<std::size_t... k>(std::index_sequence<k...>) {
             return std::array<Scalars<T>, K>{((void)k, Scalars<T>(state_->columns))...};
         }(std::make_index_sequence<K>{});
-        for (auto& sum : sums) {
+        for (auto& sum : std::span(sums).first(static_cast<std::size_t>(count_))) {
             for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<T>(*value++);
             for (const int j : state_->frozen) sum[j] = T{};
         }
@@ -100,6 +105,7 @@ private:
 
     SumState* state_;
     SumState::Slot* slot_;
+    int count_;
     Pending pending_;
     Phase phase_;  // at the start
     std::int64_t work_at_start_;

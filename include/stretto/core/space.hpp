@@ -56,13 +56,14 @@ public:
     [[nodiscard]] auto start(const S&... statements) {
         constexpr int K = (0 + ... + S::dots);
         static_assert(K > 0, "no dot product to start: V.run(…)");
-        const auto size = static_cast<std::size_t>(K) * static_cast<std::size_t>(columns());
+        const int count = count_dots(statements...);
+        const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(columns());
         auto& slot = sums_.take(size + 1);
         execute(slot.mine.data(), statements...);
         slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
         ++ledger().now().reductions;
         const auto watch = ledger().time(Kernel::reductions);
-        return InFlight<T, K>(sums_, slot, comm_.start_sum(slot.mine, slot.total));
+        return InFlight<T, K>(sums_, slot, count, comm_.start_sum(slot.mine, slot.total));
     }
 
     /// Watches a flag that may be raised at any time (by a signal handler); all ranks see it at the same

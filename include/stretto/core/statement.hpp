@@ -7,6 +7,7 @@
 //     dot(q, y)                            asks for a dot product, per column
 //     when(M, q <<= m + beta * q)          is said only if the condition holds
 //     group(x <<= …, r <<= …)              a group with a name, to be said later, alone or inside others
+//     each(l, [&](int k) { return … ; })   l statements of one kind, where l is known only when running
 //     guard(dot(r0, s))                    is no part of the paper's method but of its safeguards: counted apart
 //
 // They are values that know what they read and write; nothing is computed here. Meaning of a group: for every
@@ -16,6 +17,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -136,6 +138,17 @@ struct Guard {
     S statement;
 };
 
+/// What `statement(k)` returns for k = 0 … count − 1. It is asked whenever the group is looked at, so it must be the
+/// same every time. `dots` is how many there can be at most.
+template <class F, int most>
+struct Each {
+    using Statement = std::invoke_result_t<const F&, int>;
+    using value_type = typename Statement::value_type;
+    static constexpr int dots = most * Statement::dots;
+    int count;
+    F statement;
+};
+
 template <class... S>
 struct Group {
     using value_type = typename std::tuple_element_t<0, std::tuple<S...>>::value_type;
@@ -156,6 +169,12 @@ template <class Condition, class S>
 When<S> when(const Condition& condition, S statement) {
     static_assert(S::dots == 0, "the number of dot products of a group must not depend on a condition");
     return {static_cast<bool>(condition), statement};
+}
+template <int most = 16, class F>
+    requires std::is_invocable_v<const F&, int>
+Each<F, most> each(int count, F statement) {
+    if (count < 0 || count > most) throw std::length_error("each: more statements than it can hold");
+    return {count, statement};
 }
 template <class S>
 Guard<S> guard(S statement) {
@@ -251,7 +270,7 @@ void note(Pass& pass, const Dot<T>& s) {
 /// Which statements are meant: all, or those of the paper's method alone.
 enum class Said { all, unguarded };
 
-/// Calls f with every statement said, in order: groups are opened, inactive conditions left out.
+/// Calls f with every statement said, in order: groups and lists are opened, inactive conditions left out.
 template <Said said = Said::all, class S, class F>
 void for_each_statement(F&& f, const S& statement) {
     f(statement);
@@ -263,6 +282,10 @@ void for_each_statement(F&& f, const When<S>& when) {
 template <Said said = Said::all, class S, class F>
 void for_each_statement(F&& f, const Guard<S>& guard) {
     if constexpr (said == Said::all) for_each_statement<said>(f, guard.statement);
+}
+template <Said said = Said::all, class G, int most, class F>
+void for_each_statement(F&& f, const Each<G, most>& each) {
+    for (int k = 0; k < each.count; ++k) for_each_statement<said>(f, each.statement(k));
 }
 template <Said said = Said::all, class... S, class F>
 void for_each_statement(F&& f, const Group<S...>& group) {
@@ -289,6 +312,14 @@ void for_each_call(F&& f, const Assign<Difference<A, Product<C, E>>>& s) {
     for_each_call(f, Assign<E>{s.target, s.expression.right.right});
     f(Assign<Difference<A, Product<C, decltype(target)>>>{s.target,
                                                           {s.expression.left, {s.expression.right.left, target}}});
+}
+
+/// How many dot products are asked for.
+template <class... S>
+int count_dots(const S&... statements) {
+    int count = 0;
+    (for_each_statement([&]<class Statement>(const Statement&) { count += Statement::dots; }, statements), ...);
+    return count;
 }
 
 enum class Formulation { basic, merged };

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "stretto/solvers/stop.hpp"
+#include "stretto/solvers/resume.hpp"
 
 namespace stretto {
 
 /// Preconditioned conjugate gradients (Hestenes and Stiefel 1952), for A and M symmetric positive definite.
 ///
 /// Two reductions per iteration, none hidden; stores 3 vectors, 4 with a preconditioner. ‖r‖² travels with
-/// (r, u). Without a preconditioner u is r, and the update of x and r shares its pass over memory with the
-/// products.
+/// (r, u). Without a preconditioner u is r, whose update shares its pass over memory with the products. The update of x
+/// waits for that of p, which reads the old p too.
 template <class T>
 void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x, Stop<T>& stop) {
     auto [r, p, s] = vectors<3>(V);
     auto u = M ? V.vector() : r;
-    auto alpha = V.scalars(), beta = V.scalars();
 
     residual(V, A, b, x, r);
     M.apply(r, u);
-    auto [gamma] = V.start(p <<= u + beta * p, dot(r, u)).wait();
+    auto [alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
+    auto [gamma] = V.start(dot(r, u)).wait();
+    auto beta = gamma / gamma_old;
+    V.run(p <<= u + beta * p);
 
     for (int k = 1; !stop.unless_positive(gamma, Status::indefinite_preconditioner); ++k) {
         const auto book = V.ledger().book(Phase::iteration);
@@ -26,16 +28,13 @@ void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T
         auto [delta] = V.start(dot(p, s)).wait();
         if (stop.unless_positive(delta, Status::indefinite_matrix)) break;
         alpha = gamma / delta;
-
-        const auto advance = group(x <<= x + alpha * p, r <<= r - alpha * s);
-        if (M) V.run(advance);
+        if (M) V.run(r <<= r - alpha * s);
         M.apply(r, u);
-        auto [gamma_new, rr] = V.start(when(!M, advance), dot(r, u), dot(r, r)).wait();
-        if (stop(k, rr)) break;
-
+        auto [gamma_new, rr] = V.start(when(!M, r <<= r - alpha * s), dot(r, u), dot(r, r)).wait();
         beta = gamma_new / gamma;
         gamma = gamma_new;
-        V.run(p <<= u + beta * p);
+        V.run(x <<= x + alpha * p, p <<= u + beta * p);
+        if (stop(k, rr)) break;
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "stretto/solvers/stop.hpp"
+#include "stretto/solvers/resume.hpp"
 
 namespace stretto {
 
@@ -19,11 +19,14 @@ void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
     auto u = M ? V.vector() : r;
     auto m = M ? V.vector() : w;
     auto q = M ? V.vector() : s;
-    auto alpha = V.scalars(), beta = V.scalars(), gamma_old = V.scalars();
+    auto beta = V.scalars();
 
     residual(V, A, b, x, r);
     M.apply(r, u);
     A.apply(u, w);
+    auto [alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
+    M.apply(s, q);
+    A.apply(q, z);
     auto dots = V.start(dot(r, u), dot(w, u), dot(r, r));
 
     for (int k = 0;; ++k) {

@@ -15,12 +15,15 @@ namespace stretto {
 struct Method {
     std::string_view name;
     std::string_view title;
-    std::string_view source;   ///< paper and algorithm
-    std::string_view classic;  ///< the method of its family to go on with when it gets no further
-    bool positive_definite;    ///< needs A and M symmetric positive definite
-    bool transpose = false;    ///< needs products with Aᵀ and M⁻ᵀ
-    int vectors;               ///< stored beyond x and b, without a preconditioner
+    std::string_view source;    ///< paper and algorithm
+    std::string_view classic;   ///< the method of its family to go on with when it gets no further
+    std::string_view refuge{};  ///< the one to go on with where the option `refuge` is 1
+    bool positive_definite;     ///< needs A and M symmetric positive definite
+    bool transpose = false;     ///< needs products with Aᵀ and M⁻ᵀ
+    int vectors;                ///< stored beyond x and b, without a preconditioner
     int vectors_preconditioned;
+    /// The same where the options decide; the two above are those of the defaults.
+    int (*vectors_with)(const Options& options, bool preconditioned) = nullptr;
     int applies;  ///< per iteration, as the next three
     int preconditionings;
     int reductions;
@@ -50,6 +53,9 @@ constexpr OptionInfo breakdown_option{
 constexpr OptionInfo gap_option{
     "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
 
+constexpr OptionInfo refuge_option{
+    "refuge", 0, 0, 1, "what goes on when this method cannot: 0: cg, 1: pipelined_cg", true};
+
 /// All methods, in the order in which tables show them.
 std::span<const Method* const> methods();
 
@@ -61,5 +67,7 @@ std::string bare(const Method& method);
 
 /// What one iteration costs, counted by running the method's own text on a small problem.
 PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned);
+/// The same with options: NAME:key=value,…
+PerIteration iteration_cost(const std::string& spec, Formulation formulation, bool preconditioned);
 
 }  // namespace stretto

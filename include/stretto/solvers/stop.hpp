@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -34,7 +35,7 @@ template <class T>
 class Stop {
 public:
     /// How a column stands within one attempt, that is one run of a method's loop.
-    enum class State { active, passed, stalled, broken, done };
+    enum class State { active, passed, stalled, broken, handed_over, done };
 
     struct Column {
         double target = 0;  ///< absolute, of the recursive residual
@@ -78,6 +79,29 @@ public:
         const double vanishing = option("breakdown");
         return end_unless([&](T v, int j) { return std::abs(v) > vanishing * scale[j]; }, value, Status::breakdown);
     }
+
+    /// Ends the columns whose value is not positive: what the recurrence says next is not to be trusted, but x and its
+    /// last direction p are. The driver goes on from them with the classic method. True: none is left.
+    [[nodiscard]] bool hand_over_unless(const Scalars<T>& value, MultiVector<T> p) {
+        for (int j = 0; j < V_.columns(); ++j) {
+            if (!active(j) || value[j] > T{}) continue;
+            for (Index row = 0; row < p.rows(); ++row) direction_(row, j) = p(row, j);
+            has_direction_ = true;
+            end(j, State::handed_over);
+        }
+        return leave();
+    }
+    /// The direction of the method that handed over to this one, zero in the columns that have none. False: there is
+    /// none.
+    bool take_direction(MultiVector<T> p) {
+        if (!std::exchange(has_direction_, false)) return false;
+        V_.run(p <<= direction_);
+        V_.clear_frozen(p);
+        std::ranges::fill(direction_.values(), T{});
+        return true;
+    }
+
+    bool active(int j) const { return columns_[static_cast<std::size_t>(j)].state == State::active; }
 
     /// Whether a safeguard is due that acts as often as this option says (every so many iterations; 0: never).
     bool due(std::string_view every_option) const {
@@ -133,6 +157,8 @@ public:
     /// were: the exact cost of an iteration, without the way into the loop and out of it.
     const Counts& steady() const { return steady_; }
     int steady_iterations() const { return steady_iterations_; }
+    /// Where a method that hands over leaves its last direction.
+    void keep_direction(MultiVector<T> direction) { direction_ = direction; }
     void report_to(std::function<void(const ProgressInfo&)> progress) { progress_ = std::move(progress); }
 
 private:
@@ -144,6 +170,7 @@ private:
     Column& at(int j) { return columns_[static_cast<std::size_t>(j)]; }
 
     void book() {
+        if (V_.ledger().phase() != Phase::iteration) return;
         const Counts& now = V_.ledger().at(Phase::iteration);
         if (booked_attempt_ == attempt_) {
             steady_ += now;
@@ -236,6 +263,8 @@ private:
     int booked_attempt_ = -1;
     int steady_iterations_ = 0;
     bool keep_history_ = false;
+    MultiVector<T> direction_;
+    bool has_direction_ = false;
     std::vector<Event> events_;
     std::vector<double> history_, true_history_;
     std::function<Scalars<T>()> true_squares_;
