@@ -162,6 +162,9 @@ if command -v gnuplot >/dev/null || python3 -c 'import matplotlib' 2>/dev/null; 
     --true-residuals --plot 'a "b.svg'
   check "it is an SVG" says 'a "b.svg' '<svg'
   check "it names the methods" says 'a "b.svg' pipelined_bicgstab
+  check "nothing to draw" exits 2 1 solve poisson2d:5 --method cg --max-it 0 --plot none.png
+  check "nothing to draw: says so" says err '^stretto: --plot none.png: there is no residual to draw$'
+  check "nothing to draw: leaves no file" eval '! test -e none.png'
   check "a PNG" solves 1 solve poisson2d:10 --method cg --columns 3 --plot run.png
   check "is one" eval 'head -c 4 run.png | grep -q PNG'
 else

@@ -40,7 +40,7 @@ Plot::Plot(std::string path) : path_(std::move(path)), format_(std::filesystem::
 void Plot::add(const std::string& label, const Result& result) {
     const std::size_t columns = std::max<std::size_t>(1, result.columns.size());
     const auto curve = [&](const std::string& name, bool dashed, const std::vector<double>& history) {
-        if (history.empty()) return;
+        if (std::ranges::none_of(history, shown)) return;
         Curve& made = curves_.emplace_back(Curve{name, dashed, methods_, {}});
         for (std::size_t i = 0; i < history.size(); ++i) {
             const double norm = result.columns[i % columns].norm_b;
@@ -95,6 +95,7 @@ std::string Plot::matplotlib(const std::string& title) const {
 }
 
 void Plot::write(const std::string& title) const {
+    if (curves_.empty()) throw InputError(fmt::format("--plot {}: there is no residual to draw", path_));
     std::FILE* const pipe = popen(by_gnuplot_ ? "gnuplot" : "python3 -", "w");
     const std::string script = by_gnuplot_ ? gnuplot(title) : matplotlib(title);
     const bool written = pipe && std::fwrite(script.data(), 1, script.size(), pipe) == script.size();

@@ -287,7 +287,10 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
 template <class T>
 void CsrMatrix<T>::apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
     check_shapes(x, y);
-    comm_->charge(bytes(x.columns()));
+    const auto local_nonzeros = static_cast<std::size_t>(start_[local_rows_]);
+    comm_->charge(static_cast<double>(local_nonzeros * (sizeof(T) + sizeof(Index)) + start_.size() * sizeof(Index) +
+                                      (3 * static_cast<std::size_t>(local_rows_) + 2 * halo_.size()) *
+                                          static_cast<std::size_t>(x.columns()) * sizeof(T)));
     const auto m = static_cast<std::size_t>(x.columns());
     auto& [halo, packed, receives, sends] = exchange(x.columns());
     std::ranges::fill(halo.values(), T{});

@@ -223,6 +223,11 @@ private:
                               : run.state == State::passed ? price_of_passing
                                                            : price_of_ending;
             column.used = column.gain >= least_gain ? 0 : column.used + price;
+            if (column.used >= credit && broke_down && !stop_.lenient()) {
+                stop_.be_lenient();
+                stop_.event("going on past what nearly vanishes");
+                column.used = 0;
+            }
             if (column.used >= credit) end(j, run.state == State::broken ? run.reason : Status::stagnated);
         }
         if ((asked || (hand_over && !classic)) && !V_.interrupted() && !stop_.out_of_iterations()) {

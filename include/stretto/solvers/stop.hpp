@@ -76,7 +76,7 @@ public:
     /// Ends the columns whose value is next to nothing (option `breakdown`) of what it could be, that is `scale`, and
     /// so has lost most of its digits. True: none is left.
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
-        const double vanishing = option("breakdown");
+        const double vanishing = lenient_ ? 0 : option("breakdown");
         return end_unless([&](T v, int j) { return std::abs(v) > vanishing * scale[j]; }, value, Status::breakdown);
     }
 
@@ -144,6 +144,9 @@ public:
             if (column.state == State::done) V_.freeze(j);
         }
     }
+    /// From now on only exact zeros count as vanished: where beginning again has led nowhere, going on may.
+    void be_lenient() { lenient_ = true; }
+    bool lenient() const { return lenient_; }
     int iteration() const { return iteration_; }
     bool out_of_iterations() const { return iteration_ >= max_iterations_; }
     const std::vector<Column>& columns() const { return columns_; }
@@ -259,6 +262,7 @@ private:
     int attempt_ = -1;
     int attempt_start_ = 0;
     bool fresh_shadow_ = false;
+    bool lenient_ = false;
     Counts booked_, steady_;
     int booked_attempt_ = -1;
     int steady_iterations_ = 0;
