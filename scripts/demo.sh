@@ -20,6 +20,6 @@ solve() {  # solve PROBLEM METHOD…
         part == 1 && NF { print "  " $0 }' "$rows"
     header=no
 }
-solve poisson3d:100 cg pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
-solve tests/data/lsc_F_2.mtx.gz cg pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
+solve poisson3d:100 cg single_reduction_cg pipelined_cg deep_pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
+solve tests/data/lsc_F_2.mtx.gz cg single_reduction_cg pipelined_cg deep_pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
 solve tests/data/teko_F_big.mtx.gz bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 RTOL, MAX_IT, TIMEOUT = 1e-8, 5000, 60
 RANKS = (1, 2, 3, 4)
-FOR_SYMMETRIC = ("cg", "pipelined_cg")
+FOR_SYMMETRIC = ("cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg")
 FOR_ANY = ("bicgstab", "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab")
 PRECONDITIONERS = ("none", "jacobi")
 
@@ -35,6 +35,8 @@ EVENTS = (
     ("pᵀAp ≤ 0", "(p, Ap) ≤ 0"),
     ("rᵀM⁻¹r ≤ 0", "(r, M⁻¹r) ≤ 0"),
     ("NaN or Inf", "not finite"),
+    ("the basis has drifted", "drifted"),
+    ("going on past", "went on leniently"),
     ("going on with", "fell back"),
 )
 
@@ -195,7 +197,8 @@ and the two of PyAMG (MIT).
 Four values are those on 1 / 2 / 3 / 4 ranks; one value stands for four equal ones. *Residual*: ‖b − Ax‖/‖b‖ as the script
 recomputes it, the largest of the four where all converged. *Difference*: the largest of the converged solutions from the
 first of them, over ‖x‖∞. *Events*, with how often each happened: residual replaced; recursive residual passed too early;
-not halved within `patience` (stalled); a denominator vanished (broke down); the classic method took over (fell back).
+not halved within `patience` (stalled); a denominator vanished or nearly so (broke
+down); the basis of a deep pipeline drifted; another method took over (fell back).
 
 | matrix | method | precond | status | iterations | residual | difference | events |
 |---|---|---|---|---|---|---|---|
