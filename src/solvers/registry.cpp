@@ -16,14 +16,9 @@ extern const Method cg_row, single_reduction_cg_row, pipelined_cg_row, deep_pipe
     improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row;
 
 std::span<const Method* const> methods() {
-    static constexpr const Method* rows[] = {&cg_row,
-                                             &single_reduction_cg_row,
-                                             &pipelined_cg_row,
-                                             &deep_pipelined_cg_row,
-                                             &bicgstab_row,
-                                             &improved_bicgstab_row,
-                                             &reordered_bicgstab_row,
-                                             &pipelined_bicgstab_row};
+    static constexpr const Method* rows[] = {
+        &cg_row,       &single_reduction_cg_row, &pipelined_cg_row,       &deep_pipelined_cg_row,
+        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row};
     return rows;
 }
 

@@ -178,8 +178,8 @@ private:
         }
     }
 
-    /// Whether the next method goes on from x, not from the best one: the residual of CG may grow on the way to a better
-    /// x, but it must be about what the recurrence believes.
+    /// Whether the next method goes on from x, not from the best one: the residual of CG may grow on the way to a
+    /// better x, but it must be about what the recurrence believes.
     bool handed_over(int j, double residual) const {
         const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
         return run.state == State::handed_over && residual <= 10 * run.recursive;
@@ -264,7 +264,7 @@ private:
         auto& result = result_columns_[static_cast<std::size_t>(j)];
         const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
         result.status = status;
-        result.iterations = run.state == State::active ? stop_.iteration() : run.ended_at;
+        result.iterations = (run.state == State::active ? stop_.iteration() : run.ended_at) - run.waited;
     }
 
     Result finish() {

@@ -44,8 +44,8 @@ struct SumState {
 
 /// K dot products of m columns, being summed over the ranks. The numbers cannot be reached before `wait()`,
 /// which returns them for a structured binding: auto [gamma, delta] = dots.wait(); Where a list says how many they are
-/// (`each`), K is the most there can be, and what was not asked for reads zero. Move-only; dropping it waits, because MPI
-/// forbids leaving a running collective behind.
+/// (`each`), K is the most there can be, and what was not asked for reads zero. Move-only; dropping it waits, because
+/// MPI forbids leaving a running collective behind.
 template <class T, int K>
 class [[nodiscard]] InFlight {
 public:

@@ -138,8 +138,8 @@ struct Guard {
     S statement;
 };
 
-/// What `statement(k)` returns for k = 0 … count − 1. It is asked whenever the group is looked at, so it must be the same
-/// every time. `dots` is how many there can be at most.
+/// What `statement(k)` returns for k = 0 … count − 1. It is asked whenever the group is looked at, so it must be the
+/// same every time. `dots` is how many there can be at most.
 template <class F, int most>
 struct Each {
     using Statement = std::invoke_result_t<const F&, int>;

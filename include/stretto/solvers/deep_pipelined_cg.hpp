@@ -33,8 +33,8 @@ public:
     /// Entry of G; column c has the rows c − 2l … c.
     Scalars<T>& g(int j, int c) { return columns_[c][j]; }
 
-    /// Lines 9 and 10: column c of G, from (u_c, v_{c−l}) = dots[0] and (u_c, z_j) = dots[2 + c − j]. Returns what is under
-    /// the square root.
+    /// Lines 9 and 10: column c of G, from (u_c, v_{c−l}) = dots[0] and (u_c, z_j) = dots[2 + c − j]. Returns what is
+    /// under the square root.
     template <class Dots>
     Scalars<T> orthogonalise(int c, const Dots& dots) {
         for (int j = c - 2 * l; j < c; ++j) {
@@ -99,8 +99,8 @@ private:
     Recent<Unseen> unseen_;
 };
 
-/// What goes from one iteration to the next: v is z⁽⁰⁾, z is z⁽ˡ⁾, u is M z. A new vector of z⁽ᵏ⁾, k < l, takes the place
-/// of the last but one, so that two each are enough.
+/// What goes from one iteration to the next: v is z⁽⁰⁾, z is z⁽ˡ⁾, u is M z. A new vector of z⁽ᵏ⁾, k < l, takes the
+/// place of the last but one, so that two each are enough.
 template <class T>
 struct Pipeline {
     struct Pair {
@@ -188,9 +188,10 @@ bool warm_up(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVec
 /// Deep pipelined conjugate gradients, p(l)-CG (Cools, Cornelis, Ghysels and Vanroose 2019, Algorithm 1), for A and M
 /// symmetric positive definite.
 ///
-/// One reduction per iteration, hidden behind the products and preconditioners of l iterations; stores 2l + max(3, l + 1) + 1
-/// vectors, 4 more with a preconditioner. Corrected: u₀ is divided by its norm like z₀, indices below zero are left out,
-/// (9) reads g_{j,i+1} = g_{i−l+1,j+l}, and x does not lag behind. Its columns go over to CG when the basis drifts.
+/// One reduction per iteration, hidden behind the products and preconditioners of l iterations; stores 2l + max(3, l +
+/// 1) + 1 vectors, 4 more with a preconditioner. Corrected: u₀ is divided by its norm like z₀, indices below zero are
+/// left out, (9) reads g_{j,i+1} = g_{i−l+1,j+l}, and x does not lag behind. Its columns go over to CG when the basis
+/// drifts.
 template <class T>
 void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                        Stop<T>& stop) {
@@ -207,16 +208,17 @@ void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
 
     // Column c of G: (u_c, v_{c−l}) and (u_c, z_j), j = c … c − l + 1; the second product is known by symmetry too.
     const auto products = [&](int c) {
-        return group(
-            dot(u[c], v.now), guard(dot(u[c], v.last)),
-            each<deepest_pipeline>(std::min(l, c + 1), [&u, &z, c](int k) { return dot(u[c], z[c - k]); }));
+        return group(dot(u[c], v.now),
+                     guard(dot(u[c], v.last)),
+                     each<deepest_pipeline>(std::min(l, c + 1), [&u, &z, c](int k) { return dot(u[c], z[c - k]); }));
     };
     // Lines 3 and 4 while i < l: from z and u = M z the next ones.
-    const auto multiply = [&](int i, MultiVector<T> zi, MultiVector<T> ui, MultiVector<T> z_next, MultiVector<T> u_next) {
-        A.apply(zi, u_next);
-        V.run(u_next <<= u_next - sigma[i] * ui);
-        M.apply(u_next, z_next);
-    };
+    const auto multiply =
+        [&](int i, MultiVector<T> zi, MultiVector<T> ui, MultiVector<T> z_next, MultiVector<T> u_next) {
+            A.apply(zi, u_next);
+            V.run(u_next <<= u_next - sigma[i] * ui);
+            M.apply(u_next, z_next);
+        };
     Recent in_flight(l, [&](int i) {
         const auto book = V.ledger().book(Phase::iteration);
         multiply(i, z[i], u[i], z[i + 1], u[i + 1]);
@@ -259,11 +261,13 @@ void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
         in_flight[i] = V.start(
             p <<= by_eta * (v.last - delta[a - 1] * p),
             x <<= x + zeta * p,
-            each<deepest_pipeline>(l, [&](int k) {
-                const auto& [now, last] = basis[k];
-                const auto ahead = k + 1 < l ? basis[k + 1].last : z[i];
-                return now <<= by_delta * (ahead + (sigma[k] - gamma[a]) * last - delta[a - 1] * now);
-            }),
+            each<deepest_pipeline>(l,
+                                   [&](int k) {
+                                       const auto& [now, last] = basis[k];
+                                       const auto ahead = k + 1 < l ? basis[k + 1].last : z[i];
+                                       return now <<=
+                                              by_delta * (ahead + (sigma[k] - gamma[a]) * last - delta[a - 1] * now);
+                                   }),
             z[i + 1] <<= by_delta * (z[i + 1] - gamma[a] * z[i] - delta[a - 1] * z_last),
             when(M, u[i + 1] <<= by_delta * (u[i + 1] - gamma[a] * u[i] - delta[a - 1] * u_last)),
             products(i + 1));

@@ -15,12 +15,12 @@ namespace stretto {
 struct Method {
     std::string_view name;
     std::string_view title;
-    std::string_view source;   ///< paper and algorithm
-    std::string_view classic;  ///< the method of its family to go on with when it gets no further
+    std::string_view source;    ///< paper and algorithm
+    std::string_view classic;   ///< the method of its family to go on with when it gets no further
     std::string_view refuge{};  ///< the one to go on with where the option `refuge` is 1
-    bool positive_definite;    ///< needs A and M symmetric positive definite
-    bool transpose = false;    ///< needs products with Aᵀ and M⁻ᵀ
-    int vectors;               ///< stored beyond x and b, without a preconditioner
+    bool positive_definite;     ///< needs A and M symmetric positive definite
+    bool transpose = false;     ///< needs products with Aᵀ and M⁻ᵀ
+    int vectors;                ///< stored beyond x and b, without a preconditioner
     int vectors_preconditioned;
     /// The same where the options decide; the two above are those of the defaults.
     int (*vectors_with)(const Options& options, bool preconditioned) = nullptr;

@@ -20,8 +20,7 @@ Resumed<T> resume(Space<T>& V, const LinearMap<T>& A, MultiVector<T> r, MultiVec
     Resumed<T> before{V.scalars(), V.scalars()};
     if (!stop.take_direction(p)) return before;
     A.apply(p, s);
-    auto [us, ps, rp, rr, pp, gamma] =
-        V.start(dot(u, s), dot(p, s), dot(r, p), dot(r, r), dot(p, p), dot(r, u)).wait();
+    auto [us, ps, rp, rr, pp, gamma] = V.start(dot(u, s), dot(p, s), dot(r, p), dot(r, r), dot(p, p), dot(r, u)).wait();
     for (int j = 0; j < V.columns(); ++j)
         if (!(rp[j] * rp[j] <= orthogonal * orthogonal * rr[j] * pp[j])) us[j] = 0;
     before.alpha = -(gamma / us);

@@ -9,8 +9,8 @@
 
 namespace stretto {
 
-/// The largest eigenvalue of a symmetric tridiagonal matrix, to about seven digits: θ is above it when the elimination of
-/// θI − T meets positive pivots only.
+/// The largest eigenvalue of a symmetric tridiagonal matrix, to about seven digits: θ is above it when the elimination
+/// of θI − T meets positive pivots only.
 inline double largest_eigenvalue(std::span<const double> diagonal, std::span<const double> off_diagonal) {
     const auto above = [&](double theta) {
         double pivot = 1;
@@ -37,11 +37,12 @@ inline std::vector<double> chebyshev_shifts(int l, double lowest, double highest
     for (auto next = shifts.begin(); next != shifts.end(); ++next) {
         const auto farness = [&](double shift) {
             double logarithm = next == shifts.begin() ? std::abs(shift) : 0;
-            for (auto before = shifts.begin(); before != next; ++before) logarithm += std::log(std::abs(shift - *before));
+            for (auto before = shifts.begin(); before != next; ++before)
+                logarithm += std::log(std::abs(shift - *before));
             return logarithm;
         };
-        std::iter_swap(next, std::max_element(next, shifts.end(),
-                                              [&](double a, double b) { return farness(a) < farness(b); }));
+        std::iter_swap(
+            next, std::max_element(next, shifts.end(), [&](double a, double b) { return farness(a) < farness(b); }));
     }
     return shifts;
 }
