@@ -27,8 +27,11 @@ struct MethodTest : testing::TestWithParam<std::tuple<const Method*, bool>> {
     std::string bare() const {
         std::string text(method.name);
         for (const auto& option : method.options) {
-            const bool safeguard = option.minimum == 0 && option.integral;  // how often something is done; 0: never
-            const std::string value = safeguard ? "0" : option.name != "lmax" ? "" : preconditioned ? "2" : "8";
+            const std::string value = option.minimum == 0 && option.integral
+                                          ? "0"  // how often something is done: never
+                                      : option.name == "lmax"   ? (preconditioned ? "2" : "8")
+                                      : option.name == "growth" ? "1e300"
+                                                                : "";
             if (!value.empty()) text += (text == method.name ? ":" : ",") + std::string(option.name) + "=" + value;
         }
         return text;

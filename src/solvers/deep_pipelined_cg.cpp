@@ -12,7 +12,7 @@ constexpr OptionInfo options[] = {
     {"warmup", 20, 2, 1000, "iterations of CG that find the largest eigenvalue, where lmax does not give it", true},
     {"lmin", 0, 0, std::numeric_limits<double>::infinity(), "lower end of the interval of the shifts"},
     {"lmax", 0, 0, std::numeric_limits<double>::infinity(), "upper end; 0: 1.01 times the largest Ritz value"},
-    {"drift", 1e-7, 0, 1, "error of a dot product known otherwise, relative, above which CG goes on"},
+    {"drift", 1e-9, 0, 1, "error of a dot product known otherwise, relative, above which CG goes on"},
     {"growth", 1e3, 1, std::numeric_limits<double>::infinity(),
      "growth of errors that no dot product sees, above which CG goes on"},
     refuge_option,
