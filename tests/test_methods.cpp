@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,6 +23,11 @@ struct MethodTest : testing::TestWithParam<std::tuple<const Method*, bool>> {
     /// A problem the method is for, not symmetric where that is allowed.
     std::string spec = method.positive_definite ? "jump2d:23x31,contrast=100" : "convdiff2d:23x31,peclet=30";
 
+    /// Without safeguards and without a warm-up: poisson2d has its eigenvalues below 8, or 2 with Jacobi.
+    std::string steady() const {
+        if (method.name != "deep_pipelined_cg") return bare(method);
+        return fmt::format("deep_pipelined_cg:growth=1e300,drift=1,lmax={}", preconditioned ? 2 : 8);
+    }
     SolveOptions options(double rtol = 1e-8) const {
         SolveOptions o;
         o.method = method.name;
@@ -139,7 +145,7 @@ TEST_P(MethodTest, CostsWhatItsRegistryRowSays) {
     const auto A = problem(counting, "poisson2d:40");
     Values b(A, 1, random_values), x(A, 1);
     auto o = options();
-    o.method = bare(method);
+    o.method = steady();
     const auto result = run(counting, A, b, x, o);
     const auto& per = result.per_iteration;
     EXPECT_EQ(result.status, Status::converged);
@@ -177,20 +183,20 @@ TEST_P(MethodTest, SafeguardsAreBookedApart) {
 TEST_P(MethodTest, IterationsAllocateNothing) {
     const auto A = problem(comm, "poisson2d:40");
     Values b(A, 2, random_values), x(A, 2);
-    std::int64_t before = 0, late = 0;
+    std::int64_t before = 0;
     int iterations = 0;
     auto o = options(1e-10);
-    o.method = bare(method);
+    o.method = steady();
     o.progress = [&](const ProgressInfo& info) {
-        // MPI itself allocates for its requests; alone, nothing does, once a pipeline has been filled.
-        if (info.iteration > 30 && comm.size() == 1) late += allocations.load() - before;
+        // MPI itself allocates for its requests; alone, nothing does.
+        if (info.iteration > 3 && comm.size() == 1) {
+            EXPECT_EQ(allocations.load(), before) << "iteration " << info.iteration;
+        }
         before = allocations.load();
         ++iterations;
     };
     EXPECT_TRUE(run(comm, A, b, x, o).converged());
-    EXPECT_GT(iterations, 50);
-    // The sum of a safeguard that is due late takes a buffer of its own, once.
-    EXPECT_LE(late, method.name == "deep_pipelined_cg" ? 4 : 0);
+    EXPECT_GT(iterations, 20);
 }
 
 std::string method_name(const testing::TestParamInfo<MethodTest::ParamType>& info) {

@@ -110,6 +110,46 @@ TEST(Statement, ConditionsLeaveStatementsOut) {
     EXPECT_EQ(traffic(Formulation::merged, when(false, a[0] <<= a[1] + a[2])), (Traffic{0, 0}));
 }
 
+TEST(Statement, ListsHaveANumberOfStatementsKnownWhenRunning) {
+    for (const int columns : {1, 3})
+        for (const int count : {0, 1, 4}) {
+            Vectors expected(7, 1003, columns);
+            std::vector<double> expected_dots(static_cast<std::size_t>((count + 1) * columns));
+            const auto c = coefficients(columns, 1);
+            for (Index i = 0; i < 1003; ++i)
+                for (int j = 0; j < columns; ++j) {
+                    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
+                        expected[k](i, j) = expected[k + 1](i, j) + c[j] * expected[k](i, j);
+                    for (std::size_t k = 0; k <= static_cast<std::size_t>(count); ++k)
+                        expected_dots[k * static_cast<std::size_t>(columns) + static_cast<std::size_t>(j)] +=
+                            expected[6](i, j) * expected[k == 0 ? 6 : k - 1](i, j);
+                }
+            for (const auto formulation : {Formulation::basic, Formulation::merged})
+                for (const int threads : {1, 2}) {
+                    Vectors a(7, 1003, columns);
+                    const auto updates = each<4>(count, [&](int k) {
+                        const auto i = static_cast<std::size_t>(k);
+                        return a[i] <<= a[i + 1] + c * a[i];
+                    });
+                    const auto sums = each<4>(count, [&](int k) { return dot(a[6], a[static_cast<std::size_t>(k)]); });
+                    ASSERT_EQ(count_dots(updates, dot(a[6], a[6]), guard(sums)), count + 1);
+                    std::vector<double> dots(expected_dots.size());
+                    CpuExecutor<double>(columns, threads, formulation)
+                        .run(1003, dots.data(), updates, dot(a[6], a[6]), sums);
+                    EXPECT_EQ(a.values(), expected.values());
+                    for (std::size_t k = 0; k < dots.size(); ++k) EXPECT_NEAR(dots[k], expected_dots[k], 1e-10);
+                    // One pass reads count + 1 vectors and writes count; calls read two each. Guarded products are
+                    // apart.
+                    const bool merged = formulation == Formulation::merged;
+                    EXPECT_EQ(traffic(formulation, updates),
+                              (merged ? Traffic{count > 0 ? count + 1 : 0, count} : Traffic{2 * count, count}));
+                    EXPECT_EQ(traffic<Said::unguarded>(formulation, guard(sums)), (Traffic{0, 0}));
+                }
+        }
+    Vectors a(2, 1, 1);
+    EXPECT_THROW((void)each<4>(5, [&](int) { return a[0] <<= a[1] + a[0]; }), std::length_error);
+}
+
 // Krasnopolsky 2019, Figure 2: three updates of three vectors move 9 vectors as separate calls and 5 in one loop.
 TEST(Statement, TrafficOfThePapersExample) {
     Vectors a(3, 4, 1);

@@ -4,9 +4,15 @@
 namespace stretto {
 namespace {
 constexpr int exchange_tag = 11;
-}
+constexpr std::size_t tickets_at_first = 16;  // so that no iteration allocates one: more than any method has in flight
+}  // namespace
 
-MpiComm::MpiComm(MPI_Comm mpi) : Comm(mpi) {}
+MpiComm::MpiComm(MPI_Comm mpi) : Comm(mpi), requests_(tickets_at_first) {
+    for (auto& requests : requests_) {
+        requests.reserve(1);
+        free_tickets_.push_back(static_cast<int>(free_tickets_.size()));
+    }
+}
 MpiComm::~MpiComm() = default;
 
 int MpiComm::take_ticket() {

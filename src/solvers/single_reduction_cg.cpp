@@ -5,13 +5,13 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {check_option(50), gap_option, patience_option(5000)};
+constexpr OptionInfo options[] = {patience_option(5000)};
 }
 
 extern const Method single_reduction_cg_row;
 constinit const Method single_reduction_cg_row{
     .name = "single_reduction_cg",
-    .title = "conjugate gradients with one reduction",
+    .title = "conjugate gradients with one reduction per iteration",
     .source = "Chronopoulos and Gear 1989",
     .classic = "cg",
     .positive_definite = true,

@@ -280,7 +280,7 @@ private:
         auto& result = result_columns_[static_cast<std::size_t>(j)];
         const auto& run = stop_.columns()[static_cast<std::size_t>(j)];
         result.status = status;
-        result.iterations = run.state == State::active ? stop_.iteration() : run.ended_at;
+        result.iterations = (run.state == State::active ? stop_.iteration() : run.ended_at) - run.waited;
     }
 
     Result finish() {

@@ -24,7 +24,13 @@ struct SumState {
         bool busy = false;
     };
 
-    explicit SumState(int width) : columns(width) { frozen.reserve(static_cast<std::size_t>(width)); }
+    explicit SumState(int width) : columns(width), slots(slots_at_first) {
+        frozen.reserve(static_cast<std::size_t>(width));
+        for (auto& slot : slots) {
+            slot.mine.reserve(dots_at_first * static_cast<std::size_t>(width));
+            slot.total.reserve(dots_at_first * static_cast<std::size_t>(width));
+        }
+    }
 
     Slot& take(std::size_t size) {
         auto free = std::ranges::find_if(slots, [](const Slot& slot) { return !slot.busy; });
@@ -34,6 +40,9 @@ struct SumState {
         slot.total.resize(size);
         return slot;
     }
+
+    // What is there from the start, so that it is not allocated in some iteration: more than any method uses so far.
+    static constexpr std::size_t slots_at_first = 12, dots_at_first = 16;
 
     int columns;
     Ledger ledger;

@@ -32,7 +32,7 @@ int scipy_info(Status status, int iterations);
 
 struct ColumnResult {
     Status status = Status::max_iterations;
-    int iterations = 0;             ///< done when the column ended
+    int iterations = 0;             ///< in which the column took part
     double norm_b = 0;              ///< ‖b‖
     double relative_residual = 0;   ///< ‖b − Ax‖/‖b‖, recomputed (‖b − Ax‖ where b = 0)
     double recursive_residual = 0;  ///< what the recurrence believed, relative alike

@@ -47,6 +47,7 @@ public:
         double mark = std::numeric_limits<double>::infinity();  ///< last residual below half of the mark before it
         int marked_at = 0;
         int ended_at = 0;
+        int waited = 0;  ///< iterations that others went on for after it had ended, in runs before this one
     };
 
     Stop(Space<T>& V, std::vector<Column> columns, int max_iterations)
@@ -138,6 +139,7 @@ public:
         for (int j = 0; j < V_.columns(); ++j) {
             auto& column = at(j);
             column.start = start[static_cast<std::size_t>(j)];
+            if (attempt_ > 0 && column.state != State::active) column.waited += iteration_ - column.ended_at;
             column.state = std::isnan(column.start) ? State::done : State::active;
             column.mark = std::numeric_limits<double>::infinity();
             column.marked_at = iteration_;

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "stretto/matrix/matrix_market.hpp"
+#include "stretto/testing/chaotic_comm.hpp"
+#include "stretto/testing/counting_comm.hpp"
+#include "systems.hpp"
+
+using namespace stretto;
+
+namespace {
+
+constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j); };
+
+std::string deep(int l, const std::string& more = "") { return "deep_pipelined_cg:l=" + std::to_string(l) + more; }
+/// On poisson2d, nothing but the pipeline.
+std::string bare(int l, bool jacobi) {
+    return deep(l, jacobi ? ",lmax=2,growth=1e300,drift=1" : ",lmax=8,growth=1e300,drift=1");
+}
+
+struct DeepPipelinedCg : testing::Test {
+    MpiComm comm;
+
+    Result run(const CsrMatrix<double>& A, Values& b, Values& x, const std::string& method, double rtol = 1e-8,
+               bool jacobi = false) {
+        SolveOptions o;
+        o.method = method;
+        o.rtol = rtol;
+        o.max_iterations = 20000;
+        const Jacobi M(A);
+        const auto result = jacobi ? solve<double>(comm, A, M, b.view(), x.view(), o)
+                                   : solve<double>(comm, A, Identity{}, b.view(), x.view(), o);
+        const auto residuals = true_residuals(A, b, x);
+        for (std::size_t j = 0; j < residuals.size(); ++j)
+            if (result.columns[j].status == Status::converged) {
+                EXPECT_LE(residuals[j], rtol * (1 + 1e-6)) << method << " lied about column " << j;
+            }
+        return result;
+    }
+
+    /// Wherever CG converges, so do all depths, in at most a tenth more iterations.
+    void compare_with_cg(const CsrMatrix<double>& A, Values& b, const std::string& what,
+                         std::initializer_list<double> tolerances = {1e-6, 1e-8, 1e-10, 1e-12}) {
+        for (const double rtol : tolerances)
+            for (const bool jacobi : {false, true}) {
+                Values x(A, 1);
+                const auto cg = run(A, b, x, "cg", rtol, jacobi);
+                // Where CG takes many times the size of the system, its last bits decide how many.
+                if (!cg.converged() || cg.iterations > 20 * A.rows()) continue;
+                for (const int l : {1, 2, 3, 5}) {
+                    Values y(A, 1);
+                    const auto result = run(A, b, y, deep(l), rtol, jacobi);
+                    EXPECT_EQ(result.status, Status::converged) << what << ' ' << l << ' ' << rtol << ' ' << jacobi;
+                    EXPECT_LE(result.iterations, 1.1 * cg.iterations + 1)
+                        << what << ", l = " << l << ", " << rtol << ", jacobi " << jacobi;
+                }
+            }
+    }
+};
+
+/// Counts its products in the communicator, so that a sum knows how many ran while it was under way.
+struct Watched {
+    const CsrMatrix<double>* A;
+    CountingComm* comm;
+    void apply(MultiVector<double> x, MultiVector<double> y) const {
+        ++comm->work;
+        A->apply(x, y);
+    }
+    double bytes(int columns) const { return A->bytes(columns); }
+};
+
+TEST_F(DeepPipelinedCg, KeepsLReductionsInFlightEachBehindLProducts) {
+    for (const int l : {1, 2, 3, 5, 10}) {
+        CountingComm counting(comm);
+        const auto A = problem(counting, "poisson2d:30");
+        Values b(A, 1, random_values), x(A, 1);
+        SolveOptions o;
+        o.method = bare(l, false);
+        const auto result = solve<double>(counting, Watched{&A, &counting}, Identity{}, b.view(), x.view(), o);
+        EXPECT_TRUE(result.converged());
+        EXPECT_EQ(counting.most_sums_in_flight, l);
+        EXPECT_EQ(std::ranges::count(counting.work_during_sums, l), result.iterations) << "l = " << l;
+        // Only what was dropped at the end overlapped less, and set-up and verification not at all.
+        for (const auto products : counting.work_during_sums) EXPECT_LE(products, l);
+        EXPECT_EQ(result.ledger.at(Phase::iteration).applies, result.iterations + l);
+    }
+}
+
+// Cools, Cornelis, Ghysels and Vanroose 2019, Table 1: max(4l + 1, 7) vectors.
+TEST_F(DeepPipelinedCg, StoresNoMoreVectorsThanThePaperAndMovesEachOnce) {
+    const auto A = problem(comm, "poisson2d:30");
+    for (int l = 1; l <= 10; ++l)
+        for (const bool jacobi : {false, true}) {
+            Values b(A, 1, random_values), x(A, 1);
+            const auto result = run(A, b, x, bare(l, jacobi), 1e-4, jacobi);
+            EXPECT_EQ(result.status, Status::converged);
+            EXPECT_EQ(result.finished_by, "deep_pipelined_cg");
+            const int vectors = 2 * l + std::max(3, l + 1) + 1;
+            EXPECT_LE(vectors, std::max(4 * l + 1, 7));
+            EXPECT_EQ(result.vectors, vectors + (jacobi ? 4 : 0));
+            // Bases: two reads and a write each; z: the new one, those of its recurrence and of the products; p and x.
+            EXPECT_EQ(result.per_iteration.vector_reads, 2 * l + std::max(3, l) + 2 + (jacobi ? 3 : 0)) << l;
+            EXPECT_EQ(result.per_iteration.vector_writes, l + 3 + (jacobi ? 1 : 0));
+            EXPECT_EQ(result.per_iteration.reductions, 1);
+            EXPECT_EQ(result.per_iteration.hidden_reductions, 1);
+        }
+}
+
+TEST_F(DeepPipelinedCg, TakesTheIterationsOfCgOnEveryDepth) {
+    const auto A = problem(comm, "poisson2d:40x30");
+    for (const bool jacobi : {false, true}) {
+        Values b(A, 1, random_values), x(A, 1);
+        const auto cg = run(A, b, x, "cg", 1e-10, jacobi);
+        for (int l = 1; l <= 10; ++l)
+            for (const std::string more : {"", jacobi ? ",lmax=2" : ",lmax=8", ",warmup=7"}) {
+                Values y(A, 1);
+                const auto result = run(A, b, y, deep(l, more), 1e-10, jacobi);
+                EXPECT_EQ(result.status, Status::converged);
+                EXPECT_NEAR(result.iterations, cg.iterations, 1 + 0.02 * cg.iterations) << l << more;
+            }
+    }
+}
+
+TEST_F(DeepPipelinedCg, HardSystemsTakeAtMostATenthMore) {
+    for (const auto* spec : {"jump2d:24,contrast=100", "jump2d:24,contrast=1e4", "aniso2d:30,epsilon=1e-3",
+                             "poisson3d:10", "poisson3d27:10", "diagonal:poisson2d,20"}) {
+        const auto A = problem(comm, spec);
+        Values b(A, 1, random_values);
+        compare_with_cg(A, b, spec);
+    }
+    for (const double kappa : {1e4, 1e6, 1e8, 1e10})
+        for (const double density : {1.0, 0.9}) {  // evenly over the decades; all but a few at the lower end
+            const auto A = matrix(comm, 100, [&](Global i, Global j) {
+                const double t = static_cast<double>(i) / 99;
+                const double evenly = std::pow(kappa, -t), strakos = (1 - t + 1 / kappa) * std::pow(density, i);
+                return i != j ? 0.0 : density == 1 ? evenly : std::max(strakos, 1 / kappa);
+            });
+            Values b(A, 1, random_values);
+            compare_with_cg(A, b, "kappa " + std::to_string(kappa), {1e-6, 1e-10});
+        }
+}
+
+TEST_F(DeepPipelinedCg, RealMatricesTakeAtMostATenthMore) {
+    const char* folder = std::getenv("STRETTO_MATRICES");
+    if (!folder) GTEST_SKIP() << "set STRETTO_MATRICES to a folder of .mtx.gz files";
+    for (const std::string name : {"nos3", "pyamg_bar", "lsc_F_2", "wathenSmall", "bcsstk16"}) {
+        auto [partition, rows] = read_matrix(comm, std::string(folder) + "/" + name + ".mtx.gz", 1);
+        const CsrMatrix<double> A(comm, std::move(partition), std::move(rows));
+        Values ones(A, 1, [](Global, int) { return 1.0; }), b(A, 1);
+        A.apply(ones.view(), b.view());
+        compare_with_cg(A, b, name, {1e-6, 1e-12});
+    }
+}
+
+TEST_F(DeepPipelinedCg, ScalesOfTheRightHandSideAndAStartThatIsNotZero) {
+    const auto A = problem(comm, "jump2d:20,contrast=100");
+    int first = 0;
+    for (const double scale : {1.0, 1e-8, 1e8})
+        for (const bool jacobi : {false, true}) {
+            Values b(A, 1, [&](Global row, int) { return scale * uniform(1, row); });
+            Values x(A, 1), y(A, 1, [&](Global row, int) { return scale * uniform(2, row); });
+            const auto result = run(A, b, x, deep(3), 1e-10, jacobi);
+            EXPECT_EQ(result.status, Status::converged) << scale;
+            if (!jacobi && first == 0) first = result.iterations;
+            EXPECT_TRUE(jacobi || std::abs(result.iterations - first) <= 1) << scale;
+            EXPECT_EQ(run(A, b, y, deep(3), 1e-10, jacobi).status, Status::converged) << scale;
+        }
+}
+
+TEST_F(DeepPipelinedCg, EndsWhereTheKrylovSpaceDoes) {
+    // b in one eigenvector, or three: CG is done after as many iterations, and so is the Lanczos process.
+    const auto A = matrix(comm, 60, [](Global i, Global j) { return i == j ? 1.0 + i : 0.0; });
+    for (const int dimension : {1, 3})
+        for (const int l : {1, 2, 5})
+            for (const std::string more : {"", ",lmax=60"}) {
+                Values b(A, 1, [&](Global row, int) { return row % 20 == 7 && row / 20 < dimension ? 1.0 : 0.0; });
+                Values x(A, 1);
+                const auto result = run(A, b, x, deep(l, more), 1e-10);
+                EXPECT_EQ(result.status, Status::converged) << dimension << ' ' << l << more;
+                EXPECT_LE(result.iterations, dimension + 1) << dimension << ' ' << l << more;
+            }
+}
+
+TEST_F(DeepPipelinedCg, DeeperThanTheSolveIsLong) {
+    const auto A = problem(comm, "poisson2d:3");
+    Values b(A, 2, random_values), x(A, 2);
+    const auto result = run(A, b, x, deep(10, ",lmax=8"), 1e-12);
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_LE(result.iterations, 10);
+}
+
+TEST_F(DeepPipelinedCg, WrongShiftsCostThePipelineNotTheAnswer) {
+    const auto A = problem(comm, "poisson2d:40");
+    Values b(A, 1, random_values), x(A, 1);
+    const auto cg = run(A, b, x, "cg", 1e-10);
+    for (const int l : {1, 2, 3, 5})
+        for (const std::string interval : {",lmax=0.1", ",lmax=4", ",lmax=800", ",lmin=7,lmax=8", ",lmin=9,lmax=8"}) {
+            Values y(A, 1);
+            const auto result = run(A, b, y, deep(l, interval), 1e-10);
+            EXPECT_EQ(result.status, Status::converged) << l << interval;
+            EXPECT_LE(result.iterations, 1.2 * cg.iterations + 1) << l << interval;
+        }
+}
+
+TEST_F(DeepPipelinedCg, AColumnLeavesThePipelineWhileTheOthersGoOn) {
+    // The first column has a part in two isolated eigenvalues, between which a shift lies; the second has none.
+    const auto A = matrix(comm, 400, [](Global i, Global j) {
+        return i != j ? 0.0 : i < 2 ? 10.0 * (2 - i) : 1e-3 + static_cast<double>(i) / 400;
+    });
+    Values b(A, 2, [](Global row, int j) { return j == 1 && row < 2 ? 0.0 : uniform(1, row, 0); }), x(A, 2);
+    const auto result = run(A, b, x, deep(2, ",lmax=1.01"), 1e-10);
+    EXPECT_EQ(result.status, Status::converged);
+    ASSERT_FALSE(result.events.empty());
+    EXPECT_NE(result.events.front().text.find("column 1: the basis has drifted"), std::string::npos);
+    EXPECT_EQ(result.finished_by, "cg");
+    for (int j = 0; j < 2; ++j) {
+        Values bj(A, 1, [&](Global row, int) { return j == 1 && row < 2 ? 0.0 : uniform(1, row, 0); }), xj(A, 1);
+        const auto cg = run(A, bj, xj, "cg", 1e-10);
+        EXPECT_NEAR(result.columns[static_cast<std::size_t>(j)].iterations, cg.iterations, 1 + 0.1 * cg.iterations)
+            << j;
+    }
+}
+
+TEST_F(DeepPipelinedCg, TheRefugeMayHideItsReductionToo) {
+    const auto A = problem(comm, "jump2d:24,contrast=1e4");
+    Values b(A, 1, random_values), x(A, 1), y(A, 1);
+    const auto cg = run(A, b, x, "cg");
+    const auto result = run(A, b, y, deep(3, ",refuge=1"));
+    EXPECT_EQ(result.status, Status::converged);
+    EXPECT_EQ(result.finished_by, "pipelined_cg");
+    EXPECT_LE(result.iterations, 1.1 * cg.iterations);
+}
+
+TEST_F(DeepPipelinedCg, IsTheSameUnderChaosAtEveryDepth) {
+    const auto A = problem(comm, "jump2d:20,contrast=100");
+    for (const int l : {1, 3, 5, 10}) {
+        ChaoticComm chaos(comm, 17);
+        const auto chaotic_A = problem(chaos, "jump2d:20,contrast=100");
+        Values b(A, 2, random_values), x(A, 2), chaotic_x(A, 2);
+        SolveOptions o;
+        o.method = deep(l);
+        const auto plain = run(A, b, x, o.method);
+        const auto chaotic = solve<double>(chaos, chaotic_A, Identity{}, b.view(), chaotic_x.view(), o);
+        EXPECT_EQ(plain.iterations, chaotic.iterations);
+        EXPECT_EQ(x.data(), chaotic_x.data());
+    }
+}
+
+}  // namespace
