@@ -262,14 +262,14 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
         };
         if (receives_.empty() && sends_.empty()) return each_part(interior);
 
-        auto& [halo, packed, receives, sends] = exchange(m);
+        Exchange& buffers = exchange(m);
+        T *const halo = buffers.halo.data(), *const packed = buffers.packed.data();
         parallel(threads_, [&](int t, int threads) {
             const Share share(send_rows_.size(), t, threads);
             for (auto k = share.begin; k < share.end; ++k)
-                std::copy_n(from + static_cast<std::size_t>(send_rows_[k]) * stride, stride,
-                            packed.data() + k * stride);
+                std::copy_n(from + static_cast<std::size_t>(send_rows_[k]) * stride, stride, packed + k * stride);
         });
-        auto arriving = comm_->start_exchange(receives, sends);
+        auto arriving = comm_->start_exchange(buffers.receives, buffers.sends);
         each_part(interior);
         arriving.wait();
         each_part([&](std::size_t part) {
@@ -277,7 +277,7 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
                 cover(m, [&]<int Width>(int c) {
                     Panel<Width, T> panel;
                     panel.add(values, columns, start[i], halo_begin, from + c, stride);
-                    panel.add(values, columns, halo_begin, start[i + 1], halo.data() + c, stride, local_rows_);
+                    panel.add(values, columns, halo_begin, start[i + 1], halo + c, stride, local_rows_);
                     panel.store(to + static_cast<std::size_t>(i) * stride + c);
                 });
         });
