@@ -49,8 +49,8 @@ NOTES = {
   scales it, makes the difference.""",
     "nsjac": """the Jacobian of a Navier–Stokes problem. The largest entry of every row lies between 0.1 and 1 as it is, so
   Jacobi has little to scale. With incomplete LU, drop tolerance 1e-2, BiCGStab takes 13 iterations.""",
-    "olm1000": """on the edge of what BiCGStab can do with Jacobi or nothing: the last bits of the sums, which change with the
-  number of ranks, decide which runs converge and which give up. With incomplete LU, drop tolerance 1e-2, BiCGStab takes 7
+    "olm1000": """on the edge of what BiCGStab can do with Jacobi or nothing. With `breakdown=0` the last bits of the sums, which
+  change with the number of ranks, decide which runs converge and which give up. With incomplete LU, drop tolerance 1e-2, BiCGStab takes 7
   iterations.""",
     "sherman1": """symmetric but negative definite. The CG methods say so, naming the preconditioner where Jacobi is negative
   definite with it. The BiCGStab methods need no definiteness; CG would solve −A x = −b.""",
