@@ -13,12 +13,14 @@
 namespace stretto {
 
 extern const Method cg_row, single_reduction_cg_row, pipelined_cg_row, deep_pipelined_cg_row, bicgstab_row,
-    improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row;
+    improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row, gmres_row, pipelined_gmres_row,
+    s_step_gmres_row, pipelined_s_step_gmres_row;
 
 std::span<const Method* const> methods() {
     static constexpr const Method* rows[] = {
         &cg_row,       &single_reduction_cg_row, &pipelined_cg_row,       &deep_pipelined_cg_row,
-        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row};
+        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row,
+        &gmres_row,    &pipelined_gmres_row,     &s_step_gmres_row,       &pipelined_s_step_gmres_row};
     return rows;
 }
 
@@ -35,6 +37,7 @@ std::string bare(const Method& method) {
     for (const auto& option : method.options)
         if (option.integral && option.minimum == 0)  // how often something is done; 0: never
             text += fmt::format("{}{}=0", text == method.name ? ":" : ",", option.name);
+    if (!method.steady.empty()) text += fmt::format("{}{}", text == method.name ? ":" : ",", method.steady);
     return text;
 }
 
@@ -50,7 +53,9 @@ struct Counting {
 }  // namespace
 
 PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned) {
-    return iteration_cost(std::string(method.name), formulation, preconditioned);
+    std::string spec(method.name);
+    if (!method.steady.empty()) spec += fmt::format(":{}", method.steady);
+    return iteration_cost(spec, formulation, preconditioned);
 }
 
 PerIteration iteration_cost(const std::string& spec, Formulation formulation, bool preconditioned) {
@@ -61,7 +66,7 @@ PerIteration iteration_cost(const std::string& spec, Formulation formulation, bo
     SolveOptions options;
     options.method = spec;
     options.rtol = 0;
-    options.max_iterations = 32;
+    options.max_iterations = 33;
     options.formulation = formulation;
     return solve<double>(alone, A, M, {b.data(), 64, 1}, {x.data(), 64, 1}, options).per_iteration;
 }

@@ -51,7 +51,9 @@ void copy_column(MultiVector<T> from, MultiVector<T> to, int column) {
 /// The options of a specification that a method takes too: for one that goes on where another leaves off.
 Options options_for(Spec spec, const Method& method) {
     std::erase_if(spec.options, [&](const auto& option) {
-        return std::ranges::find(method.options, option.first, &OptionInfo::name) == method.options.end();
+        const auto info = std::ranges::find(method.options, option.first, &OptionInfo::name);
+        return info == method.options.end() ||
+               (!info->choices.empty() && !std::ranges::count(info->choices, option.second));
     });
     return {spec, method.options};
 }

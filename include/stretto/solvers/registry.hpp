@@ -24,12 +24,14 @@ struct Method {
     int vectors_preconditioned;
     /// The same where the options decide; the two above are those of the defaults.
     int (*vectors_with)(const Options& options, bool preconditioned) = nullptr;
-    int applies;  ///< per iteration, as the next three
-    int preconditionings;
-    int reductions;
-    int hidden_reductions;
-    int hidden_reductions_preconditioned;
+    double applies;  ///< per iteration, as the next three
+    double preconditionings;
+    double reductions;
+    double hidden_reductions;
+    double hidden_reductions_preconditioned;
     std::span<const OptionInfo> options;
+    /// Options with which all its iterations are alike soon after the start, beside those that `bare` switches off.
+    std::string_view steady{};
     void (*run)(Space<double>& V, const LinearMap<double>& A, const LinearMap<double>& M, MultiVector<double> b,
                 MultiVector<double> x, Stop<double>& stop);
 };
@@ -52,6 +54,12 @@ constexpr OptionInfo breakdown_option{
 /// √ε: half of the digits that r could have in common with b − A x.
 constexpr OptionInfo gap_option{
     "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
+
+constexpr OptionInfo restart_option{"m", 30, 1, 1000, "columns of a cycle, then it restarts", true};
+constexpr OptionInfo warmup_option{
+    "warmup", 1000, 2, 1000, "columns of the first cycle, at most m, which is one of gmres and gives the shifts", true};
+inline constexpr std::string_view sides[] = {"right", "left"};
+constexpr OptionInfo side_option{"side", 0, 0, 1, "of A on which the preconditioner stands", false, sides};
 
 constexpr OptionInfo refuge_option{
     "refuge", 0, 0, 1, "what goes on when this method cannot: 0: cg, 1: pipelined_cg", true};
