@@ -30,13 +30,18 @@ const Method& find_method(std::string_view name) {
     throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
 }
 
-std::string bare(const Method& method) {
-    std::string text(method.name);
-    for (const auto& option : method.options)
-        if (option.integral && option.minimum == 0)  // how often something is done; 0: never
-            text += fmt::format("{}{}=0", text == method.name ? ":" : ",", option.name);
+std::string bare(const std::string& spec) {
+    const Spec parsed = parse_spec(spec);
+    std::string text = spec;
+    for (const auto& option : find_method(parsed.name).options) {
+        const bool given = std::ranges::any_of(parsed.options, [&](auto& one) { return one.first == option.name; });
+        if (option.integral && option.minimum == 0 && !given)  // how often something is done; 0: never
+            text += fmt::format("{}{}=0", text == parsed.name ? ":" : ",", option.name);
+    }
     return text;
 }
+
+std::string bare(const Method& method) { return bare(std::string(method.name)); }
 
 namespace {
 /// diag(√1, …, √n): as a matrix for which every method runs a while, and as its preconditioner.

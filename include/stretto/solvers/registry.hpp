@@ -62,7 +62,9 @@ std::span<const Method* const> methods();
 /// Throws InputError that lists the names there are.
 const Method& find_method(std::string_view name);
 
-/// The specification of a method without the safeguards that act now and then: its iterations are all alike.
+/// A specification without the safeguards that act now and then, where it does not ask for them: the iterations are all
+/// alike.
+std::string bare(const std::string& spec);
 std::string bare(const Method& method);
 
 /// What one iteration costs, counted by running the method's own text on a small problem.
