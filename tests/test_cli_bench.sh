@@ -31,7 +31,6 @@ for ranks in 1 2 3; do
     "all(m['of_single_solves'] > 0 for m in r['measurements'])"
 done
 
-# The last but one number is what an iteration waited; the JSON has it by kernel.
 check "bench cg" solves 1 bench cg --problem poisson2d:30 --iterations 12 --rounds 1 --threads 1
 check "its table has two rows for each of 14 variants" lines <(grep -E '^[a-z_]*cg' out) 28
 for ranks in 1 2 4; do
@@ -45,10 +44,9 @@ for ranks in 1 2 4; do
     check "reads and writes of the merged forms" holds bench.json \
       "[(m['merged']['vector_reads'], m['merged']['vector_writes']) for m in r['measurements']] == \
        [(7, 3), (7, 4), (7, 6), (7, 4), (9, 5), (11, 6), (17, 8), (9, 3), (9, 4), (10, 8), (10, 5), (12, 6), (14, 7), (20, 9)]"
-    check "kernels add up to an iteration" holds bench.json \
+    check "every kernel has its time" holds bench.json \
       "all(list(k) == ['apply', 'precondition', 'vectors', 'reductions'] and k['apply'] > 0 and k['vectors'] > 0 and \
-       (k['precondition'] > 0) == m['preconditioned'] and sum(k.values()) < 100 * m[f]['milliseconds'] \
-       for m in r['measurements'] for f in ('basic', 'merged') for k in [m[f]['milliseconds_by_kernel']])"
+       (k['precondition'] > 0) == m['preconditioned'] for m in r['measurements'] for f in ('basic', 'merged') for k in [m[f]['milliseconds_by_kernel']])"
   done
 done
 # Its pipeline cannot last where the Krylov space ends: that is said, not timed as if it were another method's.
