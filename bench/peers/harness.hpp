@@ -100,8 +100,8 @@ int main(int argc, char** argv, auto&& body) {
     int exit_code = 0;
     try {
         if (argc != 6)
-            throw std::invalid_argument(
-                fmt::format("usage: {} PROBLEM METHOD PRECONDITIONER[,…] FIRST|rtol=RTOL MORE", argc > 0 ? argv[0] : ""));
+            throw std::invalid_argument(fmt::format("usage: {} PROBLEM METHOD PRECONDITIONER[,…] FIRST|rtol=RTOL MORE",
+                                                    argc > 0 ? argv[0] : ""));
         const std::string name = argv[1], method = argv[2];
         constexpr std::string_view to_tolerance = "rtol=";
         const bool relies = std::string_view(argv[4]).starts_with(to_tolerance);
