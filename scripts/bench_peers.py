@@ -4,6 +4,8 @@
 ranks, and writes docs/benchmarks.md and a JSON file. make bench-peers builds what it needs and calls it; by hand:
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers --rounds 3 --ranks 1 2
+
+What was measured is kept in --raw, and only what is missing there is measured; so it may be done in pieces (--minutes).
 """
 
 import argparse
@@ -80,12 +82,12 @@ def package_of(driver, library):
     return f", Debian's {package} {output_of('dpkg-query', '-W', '-f', '${Version}', package)}"
 
 
-def programs(build, lines):
+def programs(build, lines, revisions):
     """Name, version and origin of every program that ran, one line each."""
     native = " -march=native" if cache_variable(build, "STRETTO_NATIVE") == "ON" else ""
     compiler = output_of(cache_variable(build, "CMAKE_CXX_COMPILER"), "--version").split("\n")[0]
     stretto = json.loads(output_of(build / "stretto", "list", "--json", "-"))["stretto"]
-    revision = output_of("git", "describe", "--always", "--dirty", "--exclude", "*")
+    revision = ", ".join(filter(None, revisions))
     found = {"Stretto": f"{stretto}{f' ({revision})' if revision else ''}, "
                         f"{cache_variable(build, 'CMAKE_CXX_FLAGS_RELEASE')}{native}"}
     for peer in ("petsc", "hypre"):
@@ -107,7 +109,10 @@ class Bench:
         self.arguments = arguments
         self.mpiexec = cache_variable(arguments.build, "MPIEXEC_EXECUTABLE")
         self.folder = arguments.build / "bench/peers"
-        self.cases, self.lines, self.triad = {}, [], {}
+        raw = json.loads(arguments.raw.read_text()) if arguments.raw.exists() else {}
+        self.cases = {tuple(case.pop("case")): case for case in raw.get("cases", [])}
+        self.triad = {int(ranks): values for ranks, values in raw.get("triad", {}).items()}
+        self.lines, self.seconds, self.built = raw.get("programs", []), raw.get("seconds", 0), raw.get("built", [])
         known = json.loads(output_of(arguments.build / "stretto", "list", "--json", "-"))
         options = {method["name"]: {option["name"] for option in method["options"]} for method in known["methods"]}
         self.needs_definite = {method["name"] for method in known["methods"] if "positive" in method["needs"]}
@@ -142,10 +147,12 @@ class Bench:
             output, trouble = (expired.stdout or b"").decode(), f"took over {a.timeout} s"
         lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
         said = {line["precond"]: line for line in lines}
-        self.lines += lines
+        self.lines += [line for line in lines if "program" in line and
+                       all(line["program"] != other["program"] for other in self.lines)]
         for precond in a.precond:
             line = said.get(precond, {"error": (trouble or "said nothing").split("\n")[0]})
-            case = self.cases.setdefault((problem, ranks, precond, program, method, huge), {"ms": [], "errors": []})
+            case = self.cases.setdefault((problem, ranks, precond, program, method, huge),
+                                         {"ms": [], "errors": []})
             if "error" in line:
                 case["errors"].append(line["error"])
             case["ms"].append(line.get("ms", math.nan))
@@ -154,21 +161,42 @@ class Bench:
             if "triad" in line:
                 self.triad.setdefault(ranks, []).append(line["triad"])
 
+    def rounds(self, problem, ranks, method, peers):
+        """How often a method and its peers were measured, without and with huge pages."""
+        runs = [("stretto", method + CSR, False), *((*peer, True) for peer in peers)]
+        return min(len(self.cases.get((problem, ranks, precond, *run), {"ms": []})["ms"])
+                   for run in runs for precond in self.arguments.precond)
+
+    def save(self):
+        self.arguments.raw.write_text(json.dumps({
+            "cases": [{"case": case, **values} for case, values in self.cases.items()], "triad": self.triad,
+            "programs": self.lines, "seconds": self.seconds, "built": self.built}, indent=1))
+
     def all(self):
+        """False: the time was up before all was measured."""
         a = self.arguments
         start = time.monotonic()
+        revision = output_of("git", "describe", "--always", "--dirty", "--exclude", "*")
         for k in range(a.rounds):
             for problem in a.problems:
                 for ranks in a.ranks:
                     for method, peers in self.pairs_for(problem):
+                        if self.rounds(problem, ranks, method, peers) > k:
+                            continue
+                        if a.minutes and time.monotonic() - start > 60 * a.minutes:
+                            return False
+                        begin = time.monotonic()
                         self.run(problem, ranks, "stretto", method)
                         self.run(problem, ranks, "stretto", method + CSR)
                         for program, theirs in peers:
                             self.run(problem, ranks, program, theirs)
                             self.run(problem, ranks, program, theirs, huge=True)
+                        self.seconds += time.monotonic() - begin
+                        self.built += [revision] * (revision not in self.built)
+                        self.save()
                         print(f"{time.monotonic() - start:6.0f} s: round {k + 1} of {a.rounds}, {problem}, "
                               f"{ranks_in_words(ranks)}, {method}", flush=True)
-        return time.monotonic() - start
+        return True
 
     def bandwidth(self, ranks):
         return statistics.median(self.triad[ranks])
@@ -410,6 +438,8 @@ def arguments_of(argv):
     parser.add_argument("--more", type=int, default=50, help="iterations more in the long one, a multiple of 50 for "
                         "safeguards to count as often as they come")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for a run")
+    parser.add_argument("--minutes", type=float, help="start nothing after these; run again to go on")
+    parser.add_argument("--raw", type=pathlib.Path, help="what was measured (BUILD/benchmarks_raw.json)")
     parser.add_argument("--output", type=pathlib.Path, help="the page (docs/benchmarks.md)")
     parser.add_argument("--json", type=pathlib.Path, help="all results (BUILD/benchmarks.json)")
     parser.add_argument("--quick", action="store_true", help="one round of a small problem, to see that all works; "
@@ -419,6 +449,9 @@ def arguments_of(argv):
     arguments = parser.parse_args(argv)
     name = "benchmarks_quick" if arguments.quick else "benchmarks"
     arguments.json = arguments.json or arguments.build / f"{name}.json"
+    arguments.raw = arguments.raw or arguments.build / f"{name}_raw.json"
+    if arguments.quick:
+        arguments.raw.unlink(missing_ok=True)
     arguments.output = arguments.output or (arguments.build / f"{name}.md" if arguments.quick else
                                             pathlib.Path("docs/benchmarks.md"))
     return arguments
@@ -431,19 +464,22 @@ def main():
         raise SystemExit(f"{arguments.build} has no driver for PETSc or hypre, or Stretto no method asked for; cmake "
                          "says what it found")
     facts = {"date": datetime.date.today().isoformat(), **machine(), "load before": f"{os.getloadavg()[0]:.2f}"}
-    seconds = bench.all()
+    if not bench.all():
+        print(f"The time is up; what was measured is in {arguments.raw}: run again to go on")
+        return 0
     comparisons = list(bench.comparisons())
-    facts.update(programs(arguments.build, bench.lines))
-    options = re.sub(r"--(build|output|json) \S+ ?", "", " ".join(sys.argv[1:])).strip()  # not what is measured
+    facts.update(programs(arguments.build, bench.lines, bench.built))
+    # Not what is measured.
+    options = re.sub(r"--(build|output|json|raw|minutes) \S+ ?", "", " ".join(sys.argv[1:])).strip()
     arguments.json.write_text(json.dumps({
         "facts": facts,
         "settings": {key: str(value) if isinstance(value, pathlib.Path) else value
                      for key, value in vars(arguments).items()},
-        "seconds": seconds,
+        "seconds": bench.seconds,
         "triad": {str(ranks): values for ranks, values in bench.triad.items()},
         "comparisons": comparisons,
     }, indent=1).replace("NaN", "null"))
-    arguments.output.write_text(page(bench, comparisons, facts, seconds, options))
+    arguments.output.write_text(page(bench, comparisons, facts, bench.seconds, options))
     print(f"Written: {arguments.output}, {arguments.json}")
     wrong = list(failures(comparisons))
     for line in wrong:

@@ -9,20 +9,13 @@ folder of .mtx.gz files (half an hour; the timings want a quiet machine):
 Each part is kept as JSON in --raw and measured only where it is missing there.
 """
 
-import argparse
-import json
 import math
-import os
-import pathlib
-import subprocess
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from real_matrices import Matrix
+import family
+from family import PRECONDITIONERS, TOLERANCES, converged, measure_bench, of, ratio, solve, unsolved_list, verdict
 
 METHODS = ("bicgstab", "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab")
-TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
-MAX_IT = 5000
 GENERATED = ("poisson2d:100", "poisson3d:24", "aniso2d:80", "jump2d:60", "convdiff2d:100,peclet=5",
              "convdiff2d:100,peclet=50", "convdiff2d:100,peclet=500", "convdiff2d:200,peclet=20",
              "convdiff3d:24,peclet=20", "convdiff3d:24,peclet=500")
@@ -45,51 +38,13 @@ TABLE4 = {
 PAPER_COLUMNS = (1, 4, 16)
 
 
-def solve(arguments, problem, method, options, precond, rtol, solution=None):
-    spec = method + "".join(f"{',' if k else ':'}{key}={value}" for k, (key, value) in enumerate(options.items()))
-    command = [arguments.stretto, "solve", str(problem), "--rhs", "A*ones" if is_file(problem) else "random"]
-    command += ["--method", spec, "--precond", precond, "--rtol", str(rtol), "--max-it", str(MAX_IT), "--threads", "1"]
-    command += ["--json", "-"] + (["--solution", str(solution)] if solution else [])
-    run = subprocess.run(command, capture_output=True, check=False)
-    if run.returncode not in (0, 1):
-        raise SystemExit(f"{' '.join(command)}\n{run.stderr.decode()}")
-    result = json.loads(run.stdout)
-    return {"problem": pathlib.Path(problem).name.removesuffix(".mtx.gz"), "method": method, "precond": precond,
-            "rtol": rtol, "status": result["status"], "iterations": result["iterations"],
-            "products": result["total"]["applies"], "residual": result["relative_residual"],
-            "finished_by": result["finished_by"], "events": [event["text"] for event in result["events"]]}
-
-
-def is_file(problem):
-    return isinstance(problem, pathlib.Path)
-
-
 def problems(arguments):
     files = sorted(arguments.folder.glob("*.mtx.gz"))
     return [path for path in files if path.name.removesuffix(".mtx.gz") not in HOPELESS] + list(GENERATED)
 
 
 def measure_honesty(arguments):
-    """Every method at its defaults, every answer checked without the library where there is a file."""
-    runs = []
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
-        for problem in problems(arguments):
-            matrix = Matrix(problem) if is_file(problem) else None
-
-            def one(case):
-                method, precond, rtol = case
-                if not matrix:
-                    return solve(arguments, problem, method, {}, precond, rtol)
-                path = pathlib.Path(folder) / f"{method}-{precond}-{rtol}.mtx"
-                run = solve(arguments, problem, method, {}, precond, rtol, path)
-                lines = [line for line in path.read_text().splitlines() if not line.startswith("%")]
-                run["recomputed"] = matrix.residual([float(line) for line in lines[1:]])
-                return run
-
-            cases = [(m, p, t) for m in METHODS for p in ("none", "jacobi") for t in TOLERANCES]
-            runs += pool.map(one, cases)
-            print(f"honesty: {problem}", flush=True)
-    return runs
+    return family.measure_honesty(arguments, problems(arguments), METHODS)
 
 
 def measure_safeguards(arguments):
@@ -98,7 +53,7 @@ def measure_safeguards(arguments):
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for methods, variants in ((("pipelined_bicgstab",), CHECKS), (METHODS, BREAKDOWNS)):
             for options in variants:
-                cases = [(q, m, p, t) for q in problems(arguments) for m in methods for p in ("none", "jacobi")
+                cases = [(q, m, p, t) for q in problems(arguments) for m in methods for p in PRECONDITIONERS
                          for t in CHOOSING]
                 runs = list(pool.map(lambda c: solve(arguments, c[0], c[1], options, c[2], c[3]), cases))
                 results.append({"methods": methods, "options": options, "runs": runs})
@@ -108,30 +63,9 @@ def measure_safeguards(arguments):
 
 def measure_times(arguments):
     """With compressed rows, as the paper has them, and with Stretto's own choice, which stores equal rows once."""
-    command = [arguments.mpirun, "-n", str(arguments.ranks), arguments.stretto, "bench", "bicgstab", "--threads", "1"]
-    command += ["--problem", arguments.problem, "--rounds", str(arguments.rounds), "--json", "-", "--storage"]
-    return {storage: json.loads(subprocess.run([*command, storage], stdout=subprocess.PIPE, check=True).stdout)
-            for storage in ("csr", "auto")}
-
-
-def key(run):
-    return run["problem"], run["precond"], run["rtol"]
-
-
-def ratio(runs, others):
-    """Geometric mean of the products with A that runs take, over what others take, where both converged."""
-    there = {key(run): run for run in others if run["status"] == "converged"}
-    logs = [math.log(run["products"] / there[key(run)]["products"]) for run in runs
-            if run["status"] == "converged" and key(run) in there and there[key(run)]["products"]]
-    return math.exp(sum(logs) / len(logs))
-
-
-def of(runs, **wanted):
-    return [run for run in runs if all(run[name] == value for name, value in wanted.items())]
-
-
-def converged(runs):
-    return sum(run["status"] == "converged" for run in runs)
+    times = {storage: measure_bench(arguments, "bicgstab", "--problem", arguments.problem, "--storage", storage)
+             for storage in ("csr", "auto")}
+    return {**times, "machine": family.machine()}
 
 
 def times_tables(times):
@@ -180,26 +114,11 @@ def honesty_table(runs):
     lines = ["| method | precond | " + " | ".join(f"{t:.0e}" for t in TOLERANCES) + " | products, of bicgstab's |",
              "|---|---|" + "--:|" * (len(TOLERANCES) + 1)]
     for method in METHODS:
-        for precond in ("none", "jacobi"):
+        for precond in PRECONDITIONERS:
             own = of(runs, method=method, precond=precond)
             cells = [f"{converged(of(own, rtol=t))} of {len(of(own, rtol=t))}" for t in TOLERANCES]
             lines.append(f"| {method} | {precond} | " + " | ".join(cells) +
                          f" | {ratio(own, of(classic, precond=precond)):.2f} |")
-    return "\n".join(lines)
-
-
-def unsolved_list(runs):
-    """Problems that some run leaves unsolved, with what each method says of them."""
-    lines = []
-    for problem, precond in sorted({(run["problem"], run["precond"]) for run in runs if run["status"] != "converged"}):
-        said = []
-        for method in METHODS:
-            bad = [run for run in of(runs, problem=problem, precond=precond, method=method)
-                   if run["status"] != "converged"]
-            if bad:
-                worst = min(bad, key=lambda run: -run["rtol"])
-                said.append(f"{method} from {worst['rtol']:.0e} ({worst['status']} at {worst['residual']:.1e})")
-        lines.append(f"- {problem}, {precond}: " + "; ".join(said))
     return "\n".join(lines)
 
 
@@ -296,68 +215,27 @@ from the best x with a fresh shadow vector. Products for bicgstab / improved / r
 """
 
 
-def verdict(checked):
-    """What recomputing the residuals of the answers, without rounding in between, says of the word converged."""
-    good = [run for run in checked if run["status"] == "converged"]
-    over = [run for run in good if run["recomputed"] > run["rtol"]]
-    text = (f"Of {len(checked)} answers to matrices from files, {len(good)} are called converged. Their residuals were "
-            "recomputed in Python from the file and the solution, every row summed without intermediate rounding: ")
-    if not over:
-        return text + "**none exceeds its tolerance.**"
-    worst = max(run["recomputed"] / run["rtol"] for run in over)
-    names = sorted({f"{run['problem']} at {run['rtol']:.0e}" for run in over})
-    return (text + f"**{len(good) - len(over)} keep their tolerance, {len(over)} exceed it, by at most "
-            f"{100 * (worst - 1):.1f} %** ({', '.join(names)}). That is the rounding error of b − A x itself: in double "
-            "precision, as the solver evaluates it, these residuals are within the tolerance too.")
-
-
-def machine():
-    names = [line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-             if line.startswith("model name")]
-    return f"{names[0]}, {len(names)} cores" if names else f"{os.cpu_count()} cores"
-
-
-def page(both, runs, safeguards, reading):
+def page(both, runs, safeguards, max_it):
     times, auto = both["csr"], both["auto"]
-    checked = [run for run in runs if "recomputed" in run]
     table, against, single = times_tables(times)
     checks, breakdowns = safeguard_tables(safeguards)
     return PAGE.format(
         version=times["stretto"], problem=times["problem"], rows=times["rows"], nonzeros=times["nonzeros"],
         ranks=times["ranks"], threads=times["threads"], triad=times["triad_gigabytes_per_second"],
         machine=both["machine"], times=table, against=against, single=single, auto_times=times_tables(auto)[0],
-        auto_triad=auto["triad_gigabytes_per_second"], reading=reading.strip(), max_it=MAX_IT,
+        auto_triad=auto["triad_gigabytes_per_second"], reading=READING.strip(), max_it=max_it,
         honesty=honesty_table(runs),
-        verdict=verdict(checked),
-        unsolved=unsolved_list(runs), left_out=" and ".join(HOPELESS), checks=checks, breakdowns=breakdowns)
+        verdict=verdict(runs),
+        unsolved=unsolved_list(runs, METHODS), left_out=" and ".join(HOPELESS), checks=checks, breakdowns=breakdowns)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--stretto", default="build/release/stretto")
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--ranks", type=int, default=2, help="of the timings")
+    parts = {"honesty": measure_honesty, "safeguards": measure_safeguards, "times": measure_times}
+    parser = family.arguments_of(__doc__, "bicgstab_family", parts)
     parser.add_argument("--problem", default="poisson3d:200", help="of the timings")
-    parser.add_argument("--rounds", type=int, default=2, help="of the timings")
-    parser.add_argument("--jobs", type=int, default=2, help="solves at a time, where time does not matter")
-    parser.add_argument("--raw", type=pathlib.Path, default=pathlib.Path("build/bicgstab_family"))
-    parser.add_argument("--parts", default="honesty,safeguards,times", help="which to measure; the page needs all")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("docs/bicgstab_family.md"))
     arguments = parser.parse_args()
-    arguments.raw.mkdir(parents=True, exist_ok=True)
-    parts = {}
-    for name, measure in (("honesty", measure_honesty), ("safeguards", measure_safeguards), ("times", measure_times)):
-        path = arguments.raw / f"{name}.json"
-        if not path.exists() and name in arguments.parts.split(","):
-            result = measure(arguments)
-            if name == "times":
-                result["machine"] = machine()
-            path.write_text(json.dumps(result))
-        if path.exists():
-            parts[name] = json.loads(path.read_text())
-    if len(parts) == 3:
-        arguments.output.write_text(page(parts["times"], parts["honesty"], parts["safeguards"], READING))
+    if found := family.measured(arguments, parts):
+        arguments.output.write_text(page(found["times"], found["honesty"], found["safeguards"], arguments.max_it))
 
 
 # What the tables say, in words; to be read again when they change.

@@ -253,6 +253,7 @@ TEST(Csr, Accessors) {
     EXPECT_EQ(A.bytes(4), 12.0 * static_cast<double>(local_nonzeros) + 4 * (A.local_rows() + 1) +
                               8 * 4 * (2 * A.local_rows() + A.halo_rows()));
     EXPECT_EQ(A.diagonal(), std::vector<double>(static_cast<std::size_t>(A.local_rows()), 2.0));
+    EXPECT_EQ(A.norm(), 4);  // of tridiagonal's −1, 2, −1
 }
 
 TEST(Csr, LocalRowsAndDiagonalComeBack) {

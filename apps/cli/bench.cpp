@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "commands.hpp"
 #include "input.hpp"
@@ -27,26 +28,54 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Variant {
-    std::string_view method;
+    std::string_view method;  // NAME[:key=value,…], as the tables show it
     bool preconditioned;
+    // What else it is given, beside `bare`: so that its iterations are all alike.
+    std::string_view more{};
 };
 
 /// What a family is measured on, and its rows.
 struct Family {
     std::string_view name, problem;
+    std::vector<int> columns;
     std::vector<Variant> variants;
 };
 
+// Stands for ‖A‖∞, a bound of the spectrum.
+constexpr std::string_view norm = "NORM";
+// Shifts without a warm-up, and no check that may end the pipeline.
+constexpr std::string_view steady = "lmax=NORM,drift=1,growth=1e300";
+
 const std::vector<Family>& families() {
-    // Krasnopolsky 2019, Tables 3 and 4.
-    static const std::vector<Family> all{{"bicgstab",
-                                          "poisson3d:200",
-                                          {{"bicgstab", false},
-                                           {"improved_bicgstab", false},
-                                           {"pipelined_bicgstab", false},
-                                           {"bicgstab", true},
-                                           {"reordered_bicgstab", true},
-                                           {"pipelined_bicgstab", true}}}};
+    static const std::vector<Family> all{
+        // Krasnopolsky 2019, Tables 3 and 4.
+        {"bicgstab",
+         "poisson3d:200",
+         {1, 4, 16},
+         {{"bicgstab", false},
+          {"improved_bicgstab", false},
+          {"pipelined_bicgstab", false},
+          {"bicgstab", true},
+          {"reordered_bicgstab", true},
+          {"pipelined_bicgstab", true}}},
+        // Cools, Cornelis, Ghysels and Vanroose 2019, Section 4; its other problem is diagonal:poisson2d,N.
+        {"cg",
+         "poisson2d:2048",
+         {1},
+         {{"cg", false},
+          {"single_reduction_cg", false},
+          {"pipelined_cg", false},
+          {"deep_pipelined_cg:l=1", false, steady},
+          {"deep_pipelined_cg:l=2", false, steady},
+          {"deep_pipelined_cg:l=3", false, steady},
+          {"deep_pipelined_cg:l=5", false, steady},
+          {"cg", true},
+          {"single_reduction_cg", true},
+          {"pipelined_cg", true},
+          {"deep_pipelined_cg:l=1", true, steady},
+          {"deep_pipelined_cg:l=2", true, steady},
+          {"deep_pipelined_cg:l=3", true, steady},
+          {"deep_pipelined_cg:l=5", true, steady}}}};
     return all;
 }
 
@@ -56,6 +85,16 @@ const Family& find_family(const std::string& name) {
     std::string names;
     for (const auto& family : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
     throw InputError(fmt::format("there is no benchmark '{}'; there are: {}", name, names));
+}
+
+/// The specification that is measured.
+std::string measured(const Variant& variant, double norm_of_A) {
+    std::string spec = bare(std::string(variant.method));
+    if (!variant.more.empty())
+        spec += fmt::format("{}{}", spec.find(':') == std::string::npos ? ':' : ',', variant.more);
+    if (const auto at = spec.find(norm); at != std::string::npos)
+        spec.replace(at, norm.size(), fmt::format("{}", norm_of_A));
+    return spec;
 }
 
 /// The preconditioner of the paper's measurements: z = r, one read and one write.
@@ -124,9 +163,9 @@ double free_memory() {
 /// The iterations of one formulation, over all rounds.
 struct Sample {
     std::vector<double> seconds;  // of each iteration
-    std::array<double, stretto::kernels.size()> kernels{};
-    int iterations = 0;
-    PerIteration per_iteration;
+    PerIteration per_iteration;   // of the fastest round
+    double sum = std::numeric_limits<double>::infinity();
+    std::string finished_by;
 };
 
 class Bench {
@@ -138,16 +177,18 @@ public:
           family_(find_family(arguments.family)),
           problem_(arguments.problem.empty() ? family_.problem : arguments.problem),
           line_(comm.rank(), arguments.progress),
+          columns_(arguments.columns.empty() ? family_.columns : arguments.columns),
           threads_(arguments.threads > 0 ? arguments.threads : default_threads(comm)),
           A_(load_matrix(comm, problem_, arguments.storage, threads_, line_)),
+          norm_(A_.norm()),
           triad_(comm, std::max(A_.local_rows(), out_of_cache / comm.size()), threads_) {}
 
     bool run() {
         ordered_json rows = ordered_json::array();
-        const std::size_t total = arguments_.columns.size() * family_.variants.size();
+        const std::size_t total = columns_.size() * family_.variants.size();
         if (table()) print_head();
         bool complete = true;
-        for (const int columns : arguments_.columns)
+        for (const int columns : columns_)
             for (const auto& variant : family_.variants) {
                 line_.show_fraction("measuring", static_cast<double>(done_++) / static_cast<double>(total));
                 auto row = measure(variant, columns);
@@ -176,25 +217,32 @@ private:
     }
 
     /// Whether m columns fit into what is free; says so where not.
-    bool fits(const Method& method, bool preconditioned, int columns) {
-        const Method& classic = find_method(method.classic);
-        const int vectors = preconditioned ? std::max(method.vectors_preconditioned, classic.vectors_preconditioned)
-                                           : std::max(method.vectors, classic.vectors);
-        // Beside the method's own: b, x, and the driver's residual and best x.
-        const double needed = all_sum(comm_, 8.0 * (vectors + 4) * A_.local_rows() * columns);
+    bool fits(const Variant& variant, const std::string& spec, int columns) {
+        const Method& method = find_method(parse_spec(spec).name);
+        const auto stored = [&](const Method& one) {
+            if (one.vectors_with)
+                return one.vectors_with(Options(parse_spec(spec), one.options), variant.preconditioned);
+            return variant.preconditioned ? one.vectors_preconditioned : one.vectors;
+        };
+        // Beside the method's own: b, x, and the driver's residual, best x and direction.
+        const int vectors = std::max(stored(method), stored(find_method(method.classic))) + 5;
+        const double needed = all_sum(comm_, 8.0 * vectors * A_.local_rows() * columns);
         const double free = -all_max(comm_, -free_memory());
         if (needed < 0.95 * free) return true;
-        if (comm_.rank() == 0) {
-            line_.clear();
-            fmt::print(stderr, "stretto: {} with {} columns left out: needs {:.1f} GB, {:.1f} GB are free\n",
-                       method.name, columns, 1e-9 * needed, 1e-9 * free);
-        }
+        leave_out(variant, columns, fmt::format("needs {:.1f} GB, {:.1f} GB are free", 1e-9 * needed, 1e-9 * free));
         return false;
     }
 
+    void leave_out(const Variant& variant, int columns, const std::string& why) {
+        if (comm_.rank() != 0) return;
+        line_.clear();
+        fmt::print(stderr, "stretto: {} with {} column{} left out: {}\n", variant.method, columns,
+                   columns == 1 ? "" : "s", why);
+    }
+
     ordered_json measure(const Variant& variant, int columns) {
-        const Method& method = find_method(variant.method);
-        if (interrupt_ || !fits(method, variant.preconditioned, columns)) return {};
+        const std::string spec = measured(variant, norm_);
+        if (interrupt_ || !fits(variant, spec, columns)) return {};
         const auto size = static_cast<std::size_t>(A_.local_rows()) * static_cast<std::size_t>(columns);
         std::vector<double> b(size), x(size);
         const Global first = A_.partition().first(comm_.rank());
@@ -207,10 +255,14 @@ private:
         // In turn, so that a noisy machine disturbs all alike.
         for (int round = 0; round < arguments_.rounds; ++round) {
             for (int k = 0; k < triads; ++k) bandwidth = std::max(bandwidth, triad_());
-            add(merged, method, variant.preconditioned, Formulation::merged, b, x, columns);
-            add(basic, method, variant.preconditioned, Formulation::basic, b, x, columns);
+            add(merged, spec, variant.preconditioned, Formulation::merged, b, x, columns);
+            add(basic, spec, variant.preconditioned, Formulation::basic, b, x, columns);
         }
         if (interrupt_ || merged.seconds.empty()) return {};
+        if (!spec.starts_with(merged.finished_by)) {
+            leave_out(variant, columns, "went on with " + merged.finished_by);
+            return {};
+        }
         fastest_ = std::max(fastest_, bandwidth);
         const auto describe = [&](const Sample& sample) {
             const double seconds = best(sample.seconds);
@@ -218,7 +270,7 @@ private:
             ordered_json by_kernel;
             for (const auto& [kernel, kernel_name] : kernels)
                 by_kernel[std::string(kernel_name)] =
-                    1e3 * all_max(comm_, sample.kernels[static_cast<std::size_t>(kernel)]) / sample.iterations;
+                    1e3 * all_max(comm_, sample.per_iteration.seconds[static_cast<std::size_t>(kernel)]);
             return ordered_json{{"milliseconds", 1e3 * seconds},
                                 {"vector_reads", sample.per_iteration.vector_reads},
                                 {"vector_writes", sample.per_iteration.vector_writes},
@@ -226,7 +278,7 @@ private:
                                 {"of_triad", bytes / seconds / bandwidth},
                                 {"milliseconds_by_kernel", by_kernel}};
         };
-        ordered_json row{{"method", method.name},      {"preconditioned", variant.preconditioned},
+        ordered_json row{{"method", variant.method},   {"preconditioned", variant.preconditioned},
                          {"columns", columns},         {"basic", describe(basic)},
                          {"merged", describe(merged)}, {"gain", 1 - best(merged.seconds) / best(basic.seconds)}};
         // What a column costs against a solve of its own.
@@ -236,11 +288,11 @@ private:
         return row;
     }
 
-    void add(Sample& sample, const Method& method, bool preconditioned, Formulation formulation, std::vector<double>& b,
-             std::vector<double>& x, int columns) {
+    void add(Sample& sample, const std::string& spec, bool preconditioned, Formulation formulation,
+             std::vector<double>& b, std::vector<double>& x, int columns) {
         std::ranges::fill(x, 0.0);
         SolveOptions options;
-        options.method = bare(method);
+        options.method = spec;
         options.rtol = 0;
         options.max_iterations = arguments_.iterations;
         options.formulation = formulation;
@@ -255,18 +307,21 @@ private:
                                             {x.data(), A_.local_rows(), columns}, options);
         for (std::size_t k = 2; k < times.size(); ++k)  // the first iterations meet cold caches
             sample.seconds.push_back(std::chrono::duration<double>(times[k] - times[k - 1]).count());
+        sample.finished_by = result.finished_by;
+        const auto& seconds = result.per_iteration.seconds;
+        const double sum = all_max(comm_, std::accumulate(seconds.begin(), seconds.end(), 0.0));
+        if (sum >= sample.sum) return;
+        sample.sum = sum;
         sample.per_iteration = result.per_iteration;
-        sample.iterations += result.iterations;
-        for (const auto& [kernel, kernel_name] : kernels)
-            sample.kernels[static_cast<std::size_t>(kernel)] += result.ledger.seconds(kernel);
     }
 
     void print_head() const {
         fmt::print("{}: {} rows, {} nonzeros; {} rank{} × {} thread{}; the best of {} × {} iterations\n\n", problem_,
                    A_.rows(), A_.nonzeros(), comm_.size(), comm_.size() == 1 ? "" : "s", threads_,
                    threads_ == 1 ? "" : "s", arguments_.rounds, arguments_.iterations);
-        fmt::print("{:<20} {:<7} {:>3} {:<7} {:>9} {:>7} {:>12} {:>8} {:>9} {:>10}\n", "method", "precond", "m", "form",
-                   "ms/iter", "gain", "reads+writes", "GB/iter", "of triad", "m=1 solves");
+        fmt::print("{:<21} {:<7} {:>3} {:<7} {:>9} {:>8} {:>8} {:>8} {:>8} {:>7} {:>12} {:>8} {:>9} {:>10}\n", "method",
+                   "precond", "m", "form", "ms/iter", "A", "M^-1", "vectors", "waiting", "gain", "reads+writes",
+                   "GB/iter", "of triad", "m=1 solves");
         std::fflush(stdout);
     }
 
@@ -274,10 +329,13 @@ private:
         for (const char* form : {"basic", "merged"}) {
             const auto& of = row[form];
             const bool merged = std::string_view(form) == "merged";
+            fmt::print("{:<21} {:<7} {:>3} {:<7} {:>9.2f}", row["method"].get<std::string>(),
+                       row["preconditioned"] ? "copy" : "none", row["columns"].get<int>(), form,
+                       of["milliseconds"].get<double>());
+            for (const auto& milliseconds : of["milliseconds_by_kernel"])
+                fmt::print(" {:>8.2f}", milliseconds.get<double>());
             fmt::print(
-                "{:<20} {:<7} {:>3} {:<7} {:>9.2f} {:>7} {:>12} {:>8.3f} {:>8.0f}% {:>10}\n",
-                row["method"].get<std::string>(), row["preconditioned"] ? "copy" : "none", row["columns"].get<int>(),
-                form, of["milliseconds"].get<double>(),
+                " {:>7} {:>12} {:>8.3f} {:>8.0f}% {:>10}\n",
                 merged ? fmt::format("{:.0f}%", 100 * row["gain"].get<double>()) : "",
                 fmt::format("{:.0f}+{:.0f}", of["vector_reads"].get<double>(), of["vector_writes"].get<double>()),
                 of["gigabytes"].get<double>(), 100 * of["of_triad"].get<double>(),
@@ -294,8 +352,10 @@ private:
     const Family& family_;
     std::string problem_;
     ProgressLine line_;
+    const std::vector<int>& columns_;
     int threads_;
     CsrMatrix<double> A_;
+    double norm_;
     Triad triad_;
     std::size_t done_ = 0;
     double fastest_ = 0;  // triad

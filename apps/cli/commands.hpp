@@ -34,8 +34,8 @@ struct SolveArguments {
 /// The arguments of `stretto bench`.
 struct BenchArguments {
     std::string family;
-    std::string problem;  ///< empty: that of the paper
-    std::vector<int> columns{1, 4, 16};
+    std::string problem;       ///< empty: that of the family
+    std::vector<int> columns;  ///< empty: those of the family
     int iterations = 12;
     int rounds = 3;
     std::string storage = "auto";

@@ -7,6 +7,11 @@
 // A x = b for a generated matrix, Stretto's rows and their partition in every driver, b = 1, x₀ = 0. The time of an
 // iteration is (T(FIRST + MORE) − T(FIRST)) / MORE, where T(n) is the time of a solve of exactly n iterations: what a
 // solve does once, and its first iterations, cancel. Rank 0 prints one JSON object for each preconditioner.
+//
+//     mpirun -n 2 petsc_bench poisson2d:200 pipecg none,jacobi rtol=1e-12 20000
+//
+// solves instead, in at most so many iterations, as one who relies on the library would: what it says, and what
+// ‖b − Ax‖/‖b‖ is. There PROBLEM may be a Matrix Market file, too.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,6 +30,7 @@
 
 #include "stretto/core/comm.hpp"
 #include "stretto/matrix/generators.hpp"
+#include "stretto/matrix/matrix_market.hpp"
 
 namespace peers {
 
@@ -68,6 +74,13 @@ void measure(Solver& solver, ordered_json& line, int first, int more) {
     line["ms"] = 1e3 * (all - start) / more;
 }
 
+/// The problem of this name, or of this file.
+inline stretto::Problem load(const stretto::Comm& comm, const std::string& name) {
+    if (!name.ends_with(".mtx.gz") && !name.ends_with(".mtx")) return stretto::generate(comm, name);
+    auto [partition, rows] = stretto::read_matrix(comm, name, 1);
+    return {std::move(partition), std::move(rows)};
+}
+
 inline int positive(std::string_view text) {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -78,7 +91,8 @@ inline int positive(std::string_view text) {
 
 /// The drivers' main. `Solver(comm, problem, method, precond, line)` sets up, and may add to the line;
 /// `prepare(n)` makes ready for n iterations from x = 0, `solve()` does them and returns how many they were,
-/// `residual()` is that of the last solve. Between MPI's start and end, `body` may start and end a library around
+/// `residual()` is that of the last solve. `rely(rtol, n, line)`, where there is one, adds to the line what the library
+/// says of a solve to that tolerance. Between MPI's start and end, `body` may start and end a library around
 /// `run()`.
 template <class Solver>
 int main(int argc, char** argv, auto&& body) {
@@ -86,10 +100,13 @@ int main(int argc, char** argv, auto&& body) {
     int exit_code = 0;
     try {
         if (argc != 6)
-            throw std::invalid_argument(
-                fmt::format("usage: {} PROBLEM METHOD PRECONDITIONER[,…] FIRST MORE", argc > 0 ? argv[0] : ""));
+            throw std::invalid_argument(fmt::format("usage: {} PROBLEM METHOD PRECONDITIONER[,…] FIRST|rtol=RTOL MORE",
+                                                    argc > 0 ? argv[0] : ""));
         const std::string name = argv[1], method = argv[2];
-        const int first = positive(argv[4]), more = positive(argv[5]);
+        constexpr std::string_view to_tolerance = "rtol=";
+        const bool relies = std::string_view(argv[4]).starts_with(to_tolerance);
+        const double rtol = relies ? std::stod(argv[4] + to_tolerance.size()) : 0;
+        const int first = relies ? 1 : positive(argv[4]), more = positive(argv[5]);
         body([&] {
             stretto::MpiComm comm(MPI_COMM_WORLD);
             for (std::string_view rest = argv[3]; !rest.empty();) {
@@ -97,8 +114,10 @@ int main(int argc, char** argv, auto&& body) {
                 rest.remove_prefix(std::min(precond.size() + 1, rest.size()));
                 ordered_json line{{"problem", name}, {"method", method}, {"precond", precond}, {"ranks", comm.size()}};
                 try {
-                    Solver solver(comm, stretto::generate(comm, name), method, precond, line);
-                    measure(solver, line, first, more);
+                    Solver solver(comm, load(comm, name), method, precond, line);
+                    if constexpr (requires { solver.rely(rtol, more, line); })
+                        if (relies) solver.rely(rtol, more, line);
+                    if (!relies) measure(solver, line, first, more);
                 } catch (const std::runtime_error& error) {  // the same on every rank
                     line["error"] = error.what();
                 }

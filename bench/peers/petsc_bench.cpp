@@ -76,6 +76,23 @@ public:
         return static_cast<int>(done) + uncounted();
     }
 
+    /// With the norm of b − Ax where the method can have it; pipelcg has the natural norm only.
+    void rely(double rtol, int iterations, peers::ordered_json& line) {
+        must(KSPReset(ksp_));
+        must(KSPSetOperators(ksp_, A_, A_));
+        must(KSPSetNormType(ksp_, type_ == KSPPIPELCG ? KSP_NORM_NATURAL : KSP_NORM_UNPRECONDITIONED));
+        void* context = nullptr;
+        must(KSPConvergedDefaultCreate(&context));
+        must(KSPSetConvergenceTest(ksp_, KSPConvergedDefault, context, KSPConvergedDefaultDestroy));
+        must(KSPSetTolerances(ksp_, rtol, PETSC_DEFAULT, PETSC_DEFAULT, iterations));
+        line["iterations"] = solve();
+        KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+        must(KSPGetConvergedReason(ksp_, &reason));
+        line["says"] = KSPConvergedReasons[reason];
+        line["converged"] = reason > 0;
+        line["residual"] = residual();
+    }
+
     double residual() {
         PetscReal norm = 0, norm_b = 0;
         must(MatMult(A_, x_, r_));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "panel.hpp"
@@ -354,6 +355,15 @@ std::vector<T> CsrMatrix<T>::diagonal() const {
         for (Index k = start_[i]; k < start_[i + 1]; ++k)
             if (columns_[k] == i) result[i] = values_[k];
     return result;
+}
+
+template <class T>
+T CsrMatrix<T>::norm() const {
+    T largest = 0;
+    for (Index i = 0; i < local_rows_; ++i)
+        largest = std::max(largest, std::transform_reduce(values_.data() + start_[i], values_.data() + start_[i + 1],
+                                                          T{}, std::plus<>(), [](T v) { return std::abs(v); }));
+    return all_max(*comm_, largest);
 }
 
 template <class T>

@@ -13,8 +13,11 @@ constexpr OptionInfo options[] = {
     {"lmin", 0, 0, std::numeric_limits<double>::infinity(), "lower end of the interval of the shifts"},
     {"lmax", 0, 0, std::numeric_limits<double>::infinity(), "upper end; 0: 1.01 times the largest Ritz value"},
     {"drift", 1e-9, 0, 1, "error of a dot product known otherwise, relative, above which CG goes on"},
-    {"growth", 1e3, 1, std::numeric_limits<double>::infinity(),
+    {"growth", 100, 1, std::numeric_limits<double>::infinity(),
      "growth of errors that no dot product sees, above which CG goes on"},
+    check_option(50),
+    {"gap", 0.1, 0, std::numeric_limits<double>::infinity(),
+     "difference of recursive and true residual, over the tolerance, above which CG goes on"},
     refuge_option,
     patience_option(5000),
 };

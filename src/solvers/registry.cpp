@@ -32,14 +32,22 @@ const Method& find_method(std::string_view name) {
     throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
 }
 
-std::string bare(const Method& method) {
-    std::string text(method.name);
+std::string bare(const std::string& spec) {
+    const Spec parsed = parse_spec(spec);
+    const Method& method = find_method(parsed.name);
+    std::string text = spec;
+    const auto add = [&](std::string_view name, std::string_view value) {
+        const bool given = std::ranges::any_of(parsed.options, [&](auto& one) { return one.first == name; });
+        if (!given) text += fmt::format("{}{}={}", text == parsed.name ? ":" : ",", name, value);
+    };
     for (const auto& option : method.options)
-        if (option.integral && option.minimum == 0)  // how often something is done; 0: never
-            text += fmt::format("{}{}=0", text == method.name ? ":" : ",", option.name);
-    if (!method.steady.empty()) text += fmt::format("{}{}", text == method.name ? ":" : ",", method.steady);
+        if (option.integral && option.minimum == 0) add(option.name, "0");  // how often something is done; 0: never
+    if (const auto equals = method.steady.find('='); equals != method.steady.npos)
+        add(method.steady.substr(0, equals), method.steady.substr(equals + 1));
     return text;
 }
+
+std::string bare(const Method& method) { return bare(std::string(method.name)); }
 
 namespace {
 /// diag(√1, …, √n): as a matrix for which every method runs a while, and as its preconditioner.

@@ -57,6 +57,7 @@ PerIteration::PerIteration(const Counts& counts, int iterations) {
     vector_reads = mean(counts.vectors.reads);
     vector_writes = mean(counts.vectors.writes);
     bytes = mean(counts.bytes);
+    std::ranges::transform(counts.seconds, seconds.begin(), mean);
 }
 
 std::string to_string(const Event& event) {

@@ -11,6 +11,12 @@
 
 namespace stretto {
 
+enum class Kernel { apply, precondition, vectors, reductions };
+inline constexpr std::array<std::pair<Kernel, std::string_view>, 4> kernels{{{Kernel::apply, "apply"},
+                                                                             {Kernel::precondition, "precondition"},
+                                                                             {Kernel::vectors, "vectors"},
+                                                                             {Kernel::reductions, "reductions"}}};
+
 /// What a stretch of a solve did on this rank.
 struct Counts {
     std::int64_t applies = 0;
@@ -19,6 +25,7 @@ struct Counts {
     std::int64_t hidden_reductions = 0;  ///< with a product or a preconditioner between start and wait
     Traffic vectors;                     ///< statements only, in vectors of n × m values
     double bytes = 0;                    ///< statements, products and preconditioners on this rank
+    std::array<double, kernels.size()> seconds{};
 
     void add(const Traffic& moved, double vector_bytes) {
         vectors += moved;
@@ -36,6 +43,7 @@ private:
         vectors.reads += sign * other.vectors.reads;
         vectors.writes += sign * other.vectors.writes;
         bytes += sign * other.bytes;
+        for (std::size_t kernel = 0; kernel < seconds.size(); ++kernel) seconds[kernel] += sign * other.seconds[kernel];
         return *this;
     }
 };
@@ -44,13 +52,7 @@ private:
 /// add.
 enum class Phase { setup, iteration, safeguard };
 
-enum class Kernel { apply, precondition, vectors, reductions };
-inline constexpr std::array<std::pair<Kernel, std::string_view>, 4> kernels{{{Kernel::apply, "apply"},
-                                                                             {Kernel::precondition, "precondition"},
-                                                                             {Kernel::vectors, "vectors"},
-                                                                             {Kernel::reductions, "reductions"}}};
-
-/// The account of a solve: counts by phase, seconds by kernel. Counting is always on; it costs well under a
+/// The account of a solve: counts, and seconds by kernel, of each phase. Counting is always on; it costs well under a
 /// microsecond per statement group.
 class Ledger {
 public:
@@ -58,7 +60,11 @@ public:
     Phase phase() const { return phase_; }
     Counts& at(Phase phase) { return counts_[static_cast<std::size_t>(phase)]; }
     const Counts& at(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
-    double seconds(Kernel kernel) const { return seconds_[static_cast<std::size_t>(kernel)]; }
+    double seconds(Kernel kernel) const {
+        double sum = 0;
+        for (const auto& counts : counts_) sum += counts.seconds[static_cast<std::size_t>(kernel)];
+        return sum;
+    }
 
     /// Products and preconditionings so far: what a reduction in flight compares to know if it was hidden.
     std::int64_t work() const { return work_; }
@@ -80,7 +86,7 @@ public:
     /// Adds the time until the end of the scope to a kernel.
     class [[nodiscard]] Watch {
     public:
-        Watch(Ledger& ledger, Kernel kernel) : seconds_(ledger.seconds_[static_cast<std::size_t>(kernel)]) {}
+        Watch(Ledger& ledger, Kernel kernel) : seconds_(ledger.now().seconds[static_cast<std::size_t>(kernel)]) {}
         Watch(const Watch&) = delete;
         ~Watch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
 
@@ -93,7 +99,6 @@ public:
 
 private:
     std::array<Counts, 3> counts_;
-    std::array<double, kernels.size()> seconds_{};
     std::int64_t work_ = 0;
     Phase phase_ = Phase::setup;
 };

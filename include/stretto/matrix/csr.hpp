@@ -66,6 +66,9 @@ public:
     /// The local part of the diagonal; 0 where no entry is stored.
     std::vector<T> diagonal() const;
 
+    /// Collective. ‖A‖∞, the largest sum of absolute values in a row: no eigenvalue is larger.
+    T norm() const;
+
     /// The local rows with global columns, as given to the constructor.
     LocalRows<T> local() const;
 

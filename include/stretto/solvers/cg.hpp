@@ -17,7 +17,7 @@ void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T
 
     residual(V, A, b, x, r);
     M.apply(r, u);
-    auto [alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
+    auto [resumed, alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
     auto [gamma] = V.start(dot(r, u)).wait();
     auto beta = gamma / gamma_old;
     V.run(p <<= u + beta * p);

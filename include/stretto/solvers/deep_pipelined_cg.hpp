@@ -196,7 +196,7 @@ template <class T>
 void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                        Stop<T>& stop) {
     const int l = static_cast<int>(stop.option("l"));
-    const T drift = stop.option("drift");
+    const T drift = stop.option("drift"), most_gap = stop.option("gap");
     const auto one = V.scalars(1), most_growth = V.scalars(stop.option("growth"));
     Pipeline<T> pipeline(V, M, l, stop.option("lmax") > 0 ? 0 : static_cast<int>(stop.option("warmup")));
     if (warm_up(V, A, M, b, x, stop, pipeline)) return;
@@ -272,13 +272,22 @@ void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
             when(M, u[i + 1] <<= by_delta * (u[i + 1] - gamma[a] * u[i] - delta[a - 1] * u_last)),
             products(i + 1));
 
-        const auto natural = (zeta * delta[a] / eta) * (zeta * delta[a] / eta);
-        if (M && norm.due(natural)) {
+        const auto next = -(zeta * delta[a] / eta), natural = next * next;  // M⁻¹r is next · v
+        if (stop.due("check") || (M && norm.due(natural))) {
             const auto safeguard = V.ledger().book(Phase::safeguard);
-            residual(V, A, b, x, u[i + 2]);
-            M.apply(u[i + 2], z[i + 2]);
-            auto [true_natural, true_rr] = V.start(dot(u[i + 2], z[i + 2]), dot(u[i + 2], u[i + 2])).wait();
-            if (stop.hand_over_unless(T{4} * natural - true_natural, p)) break;
+            const auto r = u[i + 2], true_z = z[i + 2];  // one vector where there is no M
+            residual(V, A, b, x, r);
+            M.apply(r, true_z);
+            auto [true_natural, true_rr, gap_square, vv] = V.start(dot(r, true_z),
+                                                                   dot(r, r),
+                                                                   true_z <<= true_z - next * v.now,
+                                                                   dot(true_z, true_z),
+                                                                   dot(v.now, v.now))
+                                                               .wait();
+            const auto tolerable = most_gap * stop.target();
+            if (stop.hand_over_unless(T{4} * natural - true_natural, p) ||
+                stop.hand_over_unless(tolerable * tolerable - gap_square / (natural * vv) * true_rr, p))
+                break;
             norm.measured(natural, true_rr);
         }
         if (stop(n + c, M ? norm(natural) : natural)) break;

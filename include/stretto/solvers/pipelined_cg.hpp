@@ -24,9 +24,11 @@ void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
     residual(V, A, b, x, r);
     M.apply(r, u);
     A.apply(u, w);
-    auto [alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
-    M.apply(s, q);
-    A.apply(q, z);
+    auto [resumed, alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
+    if (resumed) {
+        M.apply(s, q);
+        A.apply(q, z);
+    }
     auto dots = V.start(dot(r, u), dot(w, u), dot(r, r));
 
     for (int k = 0;; ++k) {

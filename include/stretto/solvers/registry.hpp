@@ -30,7 +30,7 @@ struct Method {
     double hidden_reductions;
     double hidden_reductions_preconditioned;
     std::span<const OptionInfo> options;
-    /// Options with which all its iterations are alike soon after the start, beside those that `bare` switches off.
+    /// An option, key=value, with which all its iterations are alike soon after the start.
     std::string_view steady{};
     void (*run)(Space<double>& V, const LinearMap<double>& A, const LinearMap<double>& M, MultiVector<double> b,
                 MultiVector<double> x, Stop<double>& stop);
@@ -70,7 +70,9 @@ std::span<const Method* const> methods();
 /// Throws InputError that lists the names there are.
 const Method& find_method(std::string_view name);
 
-/// The specification of a method without the safeguards that act now and then: its iterations are all alike.
+/// A specification without the safeguards that act now and then, where it does not ask for them: the iterations are all
+/// alike.
+std::string bare(const std::string& spec);
 std::string bare(const Method& method);
 
 /// What one iteration costs, counted by running the method's own text on a small problem.

@@ -41,8 +41,9 @@ struct ColumnResult {
 /// The cost of one iteration as its paper has it, without set-up and safeguards.
 struct PerIteration {
     double applies = 0, preconditionings = 0, reductions = 0, hidden_reductions = 0;
-    double vector_reads = 0, vector_writes = 0;  ///< of n × m values, by statements
-    double bytes = 0;                            ///< on this rank: statements, products, preconditioners
+    double vector_reads = 0, vector_writes = 0;    ///< of n × m values, by statements
+    double bytes = 0;                              ///< on this rank: statements, products, preconditioners
+    std::array<double, kernels.size()> seconds{};  ///< on this rank
 
     PerIteration() = default;
     PerIteration(const Counts& counts, int iterations);

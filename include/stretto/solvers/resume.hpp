@@ -9,6 +9,7 @@ namespace stretto {
 /// direction is conjugate to the last one of the other, and the Krylov space goes on. Zero where there was none.
 template <class T>
 struct Resumed {
+    bool resumed;
     Scalars<T> alpha, gamma_old;
 };
 
@@ -16,9 +17,9 @@ struct Resumed {
 template <class T>
 Resumed<T> resume(Space<T>& V, const LinearMap<T>& A, MultiVector<T> r, MultiVector<T> u, MultiVector<T> p,
                   MultiVector<T> s, Stop<T>& stop) {
-    constexpr T orthogonal = 1e-6;  // measured by others: what is cleaner costs no iteration, what is not costs many
-    Resumed<T> before{V.scalars(), V.scalars()};
-    if (!stop.take_direction(p)) return before;
+    constexpr T orthogonal = 1e-6;  // what is cleaner was measured to cost no iteration, what is not, many
+    Resumed<T> before{stop.take_direction(p), V.scalars(), V.scalars()};
+    if (!before.resumed) return before;
     A.apply(p, s);
     auto [us, ps, rp, rr, pp, gamma] = V.start(dot(u, s), dot(p, s), dot(r, p), dot(r, r), dot(p, p), dot(r, u)).wait();
     for (int j = 0; j < V.columns(); ++j)

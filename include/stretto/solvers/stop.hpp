@@ -166,6 +166,14 @@ public:
 
     bool active(int j) const { return columns_[static_cast<std::size_t>(j)].state == State::active; }
 
+    /// The norms of recursive residuals at which the columns pass.
+    Scalars<T> target() const {
+        auto targets = V_.scalars();
+        for (int j = 0; j < V_.columns(); ++j)
+            targets[j] = static_cast<T>(columns_[static_cast<std::size_t>(j)].target);
+        return targets;
+    }
+
     /// Whether a safeguard is due that acts as often as this option says (every so many iterations; 0: never).
     bool due(std::string_view every_option) const {
         const int every = static_cast<int>(option(every_option)), done = iteration_ - attempt_start_;
