@@ -32,6 +32,15 @@ const Method& find_method(std::string_view name) {
     throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
 }
 
+Options options_for(Spec spec, const Method& method) {
+    std::erase_if(spec.options, [&](const auto& option) {
+        const auto info = std::ranges::find(method.options, option.first, &OptionInfo::name);
+        return info == method.options.end() ||
+               (!info->choices.empty() && !std::ranges::count(info->choices, option.second));
+    });
+    return {spec, method.options};
+}
+
 std::string bare(const std::string& spec) {
     const Spec parsed = parse_spec(spec);
     const Method& method = find_method(parsed.name);

@@ -69,6 +69,43 @@ private:
     double tau_;
 };
 
+/// The last l reductions, by the vectors they are for.
+template <class T>
+Recent<std::optional<InFlight<T, many_dots>>> in_flight(int l) {
+    return {l, [](int) { return std::nullopt; }};
+}
+
+/// A cycle of l-GMRES: v_{i+1} is made and its reduction started while q_c, c = i − l + 1, is finished.
+template <class T>
+void pipelined_gmres_cycle(Space<T>& V, Arnoldi<T>& K, const Panel<T>& v, ChangeOfBasis<T>& change_of_basis,
+                           Recent<std::optional<InFlight<T, many_dots>>>& sums, int l) {
+    const auto& q = K.Q;
+    auto& R = K.R;
+    for (int j = 0; j < V.columns(); ++j) R(0, 0, j) = 1;
+    V.run(v[0] <<= q[0]);
+    for (int i = 0; i < K.m + l; ++i) {
+        const int c = i - l + 1, a = std::max(c, 0);
+        if (i < K.m) K.op(v[i], v[i + 1]);
+        if (c >= 1) {
+            sums[c]->wait(R, 0, c, 1);
+            for (int j = 0; j < V.columns(); ++j)
+                if (K.wanted(j) && !finish_column(R, std::max(c - l, 0) + 1, c, j)) K.breaks(j);
+            if (K.extend(c - 1)) break;
+        }
+        const auto finish = q.part(a, 1) <<= (v.part(a, 1) - q.part(0, a) * R.from(0, a)) / R.from(a, a);
+        if (i >= K.m) {
+            V.run(finish);
+            continue;
+        }
+        const auto next = v.part(i + 1, 1);
+        sums[i + 1].emplace(V.start(when(c >= 1, finish),
+                                    change_of_basis(v, i, l),
+                                    dots(q.part(0, a + 1), next),
+                                    dots(v.part(a + 1, i + 1 - a), next)));
+    }
+    for (int k = 0; k < l; ++k) sums[k].reset();
+}
+
 /// Pipelined GMRES of depth l, l-GMRES (Ghysels, Ashby, Meerbergen, Vanroose 2013; Yamazaki et al. 2017, Fig. 2).
 ///
 /// One reduction per iteration, with l products between its start and the wait; stores 2 m + 3 vectors, 2 m + 4 with a
@@ -83,43 +120,16 @@ void pipelined_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, 
     GramSchmidt<T> orthonormalise(V, m, GramSchmidt<T>::pip);
     NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), l, V.columns());
     ChangeOfBasis change_of_basis(K, basis, stop.option("tau"));
-    const auto &q = K.Q, v = V.panel(m + 1);
-    auto& R = K.R;
-    Recent in_flight(l, [](int) { return std::optional<InFlight<T, many_dots>>(); });
+    const auto v = V.panel(m + 1);
+    auto sums = in_flight<T>(l);
 
-    const auto cycle = [&] {
-        for (int j = 0; j < V.columns(); ++j) R(0, 0, j) = 1;
-        V.run(v[0] <<= q[0]);
-        for (int i = 0; i < m + l; ++i) {
-            if (i < m) K.op(v[i], v[i + 1]);
-            const int c = i - l + 1;
-            if (c >= 1) {
-                in_flight[c]->wait(R, 0, c, 1);
-                for (int j = 0; j < V.columns(); ++j)
-                    if (K.wanted(j) && !finish_column(R, std::max(c - l, 0) + 1, c, j)) K.breaks(j);
-                if (K.extend(c - 1)) break;
-            }
-            const int a = std::max(c, 0);
-            const auto finish = q.part(a, 1) <<= (v.part(a, 1) - q.part(0, a) * R.from(0, a)) / R.from(a, a);
-            if (i >= m) {
-                V.run(finish);
-                continue;
-            }
-            const auto next = v.part(i + 1, 1);
-            in_flight[i + 1].emplace(V.start(when(c >= 1, finish),
-                                             change_of_basis(v, i, l),
-                                             dots(q.part(0, a + 1), next),
-                                             dots(v.part(a + 1, i + 1 - a), next)));
-        }
-        for (int k = 0; k < l; ++k) in_flight[k].reset();
-    };
     restarted(
         V,
         K,
         stop,
         [&] {
             if (l > 0 && basis.chosen()) {
-                cycle();
+                pipelined_gmres_cycle(V, K, v, change_of_basis, sums, l);
                 return true;
             }
             const auto book = V.ledger().book(Phase::setup);

@@ -70,6 +70,9 @@ std::span<const Method* const> methods();
 /// Throws InputError that lists the names there are.
 const Method& find_method(std::string_view name);
 
+/// The options of a specification that a method takes too: for one that goes on where another leaves off.
+Options options_for(Spec spec, const Method& method);
+
 /// A specification without the safeguards that act now and then, where it does not ask for them: the iterations are all
 /// alike.
 std::string bare(const std::string& spec);
