@@ -65,11 +65,12 @@ void print_text(const ordered_json& all) {
                    method["source"].get<std::string>(), method["needs"].get<std::string>());
         for (const auto* key : {"per_iteration", "per_iteration_preconditioned"}) {
             const auto& cost = method[key];
-            fmt::print("      {:<20} {} product{}, {} reduction{}, {} hidden, {} vectors; {} basic, {} merged\n",
-                       std::string_view(key) == "per_iteration" ? "no preconditioner:" : "preconditioned:",
-                       cost["applies"].get<int>(), cost["applies"] == 1.0 ? "" : "s", cost["reductions"].get<int>(),
-                       cost["reductions"] == 1.0 ? "" : "s", cost["hidden_reductions"].get<int>(),
-                       cost["vectors_stored"].get<int>(), traffic(cost, "basic"), traffic(cost, "merged"));
+            fmt::print(
+                "      {:<20} {:.3g} product{}, {:.3g} reduction{}, {:.3g} hidden, {} vectors; {} basic, {} merged\n",
+                std::string_view(key) == "per_iteration" ? "no preconditioner:" : "preconditioned:",
+                cost["applies"].get<double>(), cost["applies"] == 1.0 ? "" : "s", cost["reductions"].get<double>(),
+                cost["reductions"] == 1.0 ? "" : "s", cost["hidden_reductions"].get<double>(),
+                cost["vectors_stored"].get<int>(), traffic(cost, "basic"), traffic(cost, "merged"));
         }
         print_options(method["options"]);
     }

@@ -29,7 +29,7 @@ constinit const Method gmres_row{
     .vectors_with = vectors,
     .applies = 1,
     .preconditionings = 1,
-    .reductions = 1,
+    .reductions = 31. / 30,
     .hidden_reductions = 0,
     .hidden_reductions_preconditioned = 0,
     .options = options,

@@ -5,10 +5,57 @@
 
 namespace stretto {
 
+/// A cycle of GMRES with delayed reorthogonalisation (Bielich, Langou, Thomas, Świrydowicz, Yamazaki, Boman 2022): q_j,
+/// so far projected once, and w = A M⁻¹ q_j are projected together, in one reduction and one pass over the basis. v_j
+/// is the once projected vector, so that its products with A M⁻¹ follow from those of the basis before it.
+template <class T>
+void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int columns) {
+    const auto& q = K.Q;
+    auto &R = K.R, &B = K.B;
+    for (int j = 0;; ++j) {
+        const bool last = j == columns;
+        if (!last) K.op(q[j], q[j + 1]);
+        V.start(dots(q.part(0, last ? j + 1 : j + 2), q.part(j, last ? 1 : 2))).wait(P, 0, 0, last ? 1 : 2);
+        for (int k = 0; k < V.columns(); ++k) {
+            if (!K.wanted(k)) continue;
+            T left = P(j, 0, k);
+            for (int i = 0; i < j; ++i) {
+                R(i, j, k) = P(i, 0, k);
+                left -= R(i, j, k) * R(i, j, k);
+            }
+            // Twice is enough: what is lost again was never there.
+            R(j, j, k) = left > T{0.01} * P(j, 0, k) ? std::sqrt(left) : T{};
+        }
+        if (j > 0 && K.extend(j - 1)) return;
+        const auto reorthogonalise = q.part(j, 1) <<= (q.part(j, 1) - q.part(0, j) * R.from(0, j)) / R.from(j, j);
+        if (last) return V.run(reorthogonalise);
+        for (int k = 0; k < V.columns(); ++k) {
+            // Column 1 of P: what w has of q; of q_j it is known by q_j as it was.
+            T left = P(j + 1, 1, k);
+            if (R(j, j, k) != T{}) {
+                for (int i = 0; i < j; ++i) P(j, 1, k) -= R(i, j, k) * P(i, 1, k);
+                P(j, 1, k) /= R(j, j, k);
+            }
+            for (int i = 0; i <= j; ++i) left -= P(i, 1, k) * P(i, 1, k);
+            B(j + 1, j, k) =
+                !K.wanted(k) ? T{} : std::sqrt(std::max(left, std::numeric_limits<T>::epsilon() * P(j + 1, 1, k)));
+            for (int i = j; i >= 0; --i) {
+                B(i, j, k) = P(i, 1, k);
+                for (int c = i + 1; c <= j; ++c) B(i, j, k) -= R(i, c, k) * B(c, j, k);
+                if (R(i, i, k) != T{}) B(i, j, k) /= R(i, i, k);
+            }
+        }
+        V.run(reorthogonalise,
+              q.part(j + 1, 1) <<= (q.part(j + 1, 1) - q.part(0, j + 1) * P.from(0, 1)) / B.from(j + 1, j));
+    }
+}
+
 /// A cycle of GMRES of at most `columns` columns.
 template <class T>
-void gmres_cycle(Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int columns) {
+void gmres_cycle(Space<T>& V, Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int columns) {
     const auto& q = K.Q;
+    if (orthonormalise.kind == GramSchmidt<T>::dcgs2)
+        return delayed_gmres_cycle(V, K, orthonormalise.products, columns);
     for (int j = 0; j < columns; ++j) {
         K.start_at(j);
         K.op(q[j], q[j + 1]);
@@ -20,8 +67,8 @@ void gmres_cycle(Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int columns) {
 /// Restarted GMRES (Saad, Schultz 1986; Yamazaki, Hoemmen, Luszczek, Dongarra 2017, Fig. 1) for any square A, with
 /// M on the right or on the left.
 ///
-/// One reduction per iteration, waited for, with the default orthogonalisation; stores m + 2 vectors, m + 3 with a
-/// preconditioner.
+/// One reduction per iteration, and one per cycle, waited for, with the default orthogonalisation; stores m + 2
+/// vectors, m + 3 with a preconditioner.
 template <class T>
 void gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
            Stop<T>& stop) {
@@ -32,7 +79,7 @@ void gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVecto
         K,
         stop,
         [&] {
-            gmres_cycle(K, orthonormalise, K.m);
+            gmres_cycle(V, K, orthonormalise, K.m);
             return true;
         },
         [&] {

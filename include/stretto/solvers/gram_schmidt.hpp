@@ -9,24 +9,23 @@ namespace stretto {
 
 /// Orthonormalises one vector against those before it:
 ///
-///   cgs   classical Gram–Schmidt, 2 reductions (Yamazaki et al. 2017, Fig. 1)
-///   pip   its norm by Pythagoras from the products of one reduction; where the vector loses nine tenths of its length,
-///   once
-///         more
-///   cgs2  always twice, 2 reductions
-///   mgs   modified Gram–Schmidt, c + 1 reductions for the c-th vector
+///   dcgs2  twice with one reduction: for the second time together with the next vector for the first (gmres_cycle)
+///   cgs2   twice, 2 reductions
+///   cgs    classical Gram–Schmidt, 2 reductions (Yamazaki et al. 2017, Fig. 1)
+///   mgs    modified Gram–Schmidt, c + 1 reductions for the c-th vector
 template <class T>
 class GramSchmidt {
 public:
-    enum Kind { pip, cgs, cgs2, mgs };
-    static constexpr std::string_view names[] = {"pip", "cgs", "cgs2", "mgs"};
+    enum Kind { dcgs2, cgs2, cgs, mgs };
+    static constexpr std::string_view names[] = {"dcgs2", "cgs2", "cgs", "mgs"};
 
-    GramSchmidt(Space<T>& space, int m, Kind orth) : kind(orth), V_(space), again_(m + 1, 1, space.columns()) {
-        space.reserve_products(m + 1, 1);
+    GramSchmidt(Space<T>& space, int m, Kind orth)
+        : kind(orth), products(m + 2, 2, space.columns()), V_(space), again_(m + 1, 1, space.columns()) {
+        space.reserve_products(m + 2, 2);
     }
 
     /// q_c := (q_c − Q r) / r_cc, orthonormal to Q = q_0 … q_{c−1}; column c of R says how. A vector that depends on
-    /// them gets r_cc = 0.
+    /// them gets r_cc = 0. For dcgs2, which comes to that later, as cgs2.
     void operator()(Arnoldi<T>& K, int c) {
         const auto Q = K.Q.part(0, c);
         const Panel<T> q(K.Q[c]);
@@ -39,15 +38,7 @@ public:
             V_.run(q <<= q / R.from(c, c));
             return;
         }
-        V_.start(dots(K.Q.part(0, c + 1), q)).wait(R, 0, c, 1);
-        bool again = kind == cgs2;
-        each(K, c, [&](int j) {
-            const T square = R(c, c, j), left = square - projected(R, c, c, j);
-            again = again || left < T{0.01} * square;
-            R(c, c, j) = left > T{} ? std::sqrt(left) : T{};
-        });
-        if (!again) return V_.run(q <<= (q - Q * R.from(0, c)) / R.from(c, c));
-
+        V_.start(dots(Q, q)).wait(R, 0, c, 1);
         V_.start(q <<= q - Q * R.from(0, c), dots(K.Q.part(0, c + 1), q)).wait(again_, 0, 0, 1);
         each(K, c, [&](int j) {
             const T square = again_(c, 0, j), left = square - projected(again_, c, 0, j);
@@ -59,6 +50,7 @@ public:
     }
 
     Kind kind;
+    SmallMatrix<T> products;  ///< for dcgs2
 
 private:
     /// f(j) for the right-hand sides that go on; the others get r_cc = 0.

@@ -117,7 +117,7 @@ void pipelined_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, 
     const int m = static_cast<int>(stop.option("m")), warmup = static_cast<int>(stop.option("warmup"));
     int l = static_cast<int>(stop.option("l"));
     Arnoldi<T> K(V, A, M, b, x, m, stop);
-    GramSchmidt<T> orthonormalise(V, m, GramSchmidt<T>::pip);
+    GramSchmidt<T> orthonormalise(V, m, GramSchmidt<T>::dcgs2);
     NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), l, V.columns());
     ChangeOfBasis change_of_basis(K, basis, stop.option("tau"));
     const auto v = V.panel(m + 1);
@@ -133,14 +133,14 @@ void pipelined_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, 
                 return true;
             }
             const auto book = V.ledger().book(Phase::setup);
-            gmres_cycle(K, orthonormalise, std::min(warmup, m));
+            gmres_cycle(V, K, orthonormalise, std::min(warmup, m));
             for (int j = 0; j < V.columns(); ++j) basis.choose(K.H, K.used(j), j);
             return false;
         },
         [&] {
             l /= 2;
-            if (l == 0) orthonormalise.kind = GramSchmidt<T>::cgs2;
-            return l > 0 ? fmt::format("l={}", l) : "gmres:orth=cgs2";
+
+            return l > 0 ? fmt::format("l={}", l) : "gmres";
         });
 }
 

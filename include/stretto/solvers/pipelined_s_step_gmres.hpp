@@ -65,7 +65,7 @@ void pipelined_s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<
     const int l = static_cast<int>(stop.option("l"));
     int t = std::min(static_cast<int>(stop.option("t")), m);
     Arnoldi<T> K(V, A, M, b, x, m, stop);
-    GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::pip);
+    GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::dcgs2);
     NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), l * t - 1, V.columns());
     ChangeOfBasis change_of_basis(K, basis, stop.option("tau"));
     V.reserve_products(m + 1 + t, t);
@@ -82,14 +82,14 @@ void pipelined_s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<
                 return true;
             }
             const auto book = V.ledger().book(Phase::setup);
-            gmres_cycle(K, one_by_one, std::min(warmup, m));
+            gmres_cycle(V, K, one_by_one, std::min(warmup, m));
             for (int j = 0; j < V.columns(); ++j) basis.choose(K.H, K.used(j), j);
             return false;
         },
         [&] {
             t /= 2;
-            if (t == 0) one_by_one.kind = GramSchmidt<T>::cgs2;
-            return t > 0 ? fmt::format("t={}", t) : "gmres:orth=cgs2";
+
+            return t > 0 ? fmt::format("t={}", t) : "gmres";
         });
 }
 

@@ -54,7 +54,7 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
     const int m = static_cast<int>(stop.option("m")), warmup = static_cast<int>(stop.option("warmup"));
     int s = std::min(static_cast<int>(stop.option("s")), m);
     Arnoldi<T> K(V, A, M, b, x, m, stop);
-    GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::pip);
+    GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::cgs2);
     Block block(V, m, s, static_cast<typename Block::Kind>(stop.option("orth")));
     NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), s, V.columns());
 
@@ -77,8 +77,7 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
                 s /= 2;
                 return fmt::format("s={}", s);
             }
-            one_by_one.kind = GramSchmidt<T>::cgs2;
-            return std::string("gmres:orth=cgs2");
+            return std::string("gmres");
         });
 }
 
