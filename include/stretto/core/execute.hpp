@@ -3,8 +3,8 @@
 
 // How statements become loops on a CPU.
 //
-// A block is as many rows as make about 64 elements; its elements are its lanes. Inside a block each
-// statement is a loop of its own over the lanes, so every loop vectorises, and because the block stays in the
+// A block is as many rows as make about 64 elements, fewer in large groups; its elements are its lanes. Inside a block
+// each statement is a loop of its own over the lanes, so every loop vectorises, and because the block stays in the
 // first-level cache, memory is passed over once for the whole group. Coefficients are spread over the lanes
 // beforehand (lane i belongs to column i mod m), which makes one flat loop right for every number of columns;
 // dot products add lane by lane and are folded into columns at the end, in a fixed order.
@@ -53,14 +53,7 @@ public:
     /// For vectors of `columns` columns, on `threads` threads.
     CpuExecutor(int columns, int threads, Formulation formulation)
         : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation) {
-        block_rows_ = std::max<std::size_t>(1, most_lanes / columns_);
-        // Whole vector registers where that does not make the block much smaller.
-        for (std::size_t rows = block_rows_; rows * columns_ >= most_lanes / 2; --rows)
-            if (rows * columns_ % 8 == 0) {
-                block_rows_ = rows;
-                break;
-            }
-        lanes_ = block_rows_ * columns_;
+        lanes_ = rows_within(most_lanes) * columns_;
     }
 
     Formulation formulation() const { return formulation_; }
@@ -77,30 +70,47 @@ public:
         accumulators_.assign(static_cast<std::size_t>(threads) * count * lanes_, T{});
 
         std::size_t place = 0;
-        if (formulation_ == Formulation::merged)
-            pass(total, threads, count, bind(group(statements...), place));
-        else
+        if (formulation_ == Formulation::merged) {
+            Pass vectors;
+            (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
+            const auto bound = bind(group(statements...), place);
+            const std::size_t arrays = static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + count;
+            pass(total, threads, count, rows_within(std::min(lanes_, block_bytes / (sizeof(T) * arrays))), bound);
+        } else {
             (for_each_statement(
                  [&](const auto& s) {
                      for_each_call(
                          [&](const auto& call) {
                              coefficients_.clear();
-                             pass(total, threads, count, bind(call, place));
+                             pass(total, threads, count, lanes_ / columns_, bind(call, place));
                          },
                          s);
                  },
                  statements),
              ...);
+        }
         fold(threads, count, dots);
     }
 
 private:
-    static constexpr std::size_t most_lanes = 64;  // measured: 48 to 64 is best; 72 costs a tenth, 112 a fifth
+    // Measured with 15 arrays: 48 to 64 lanes are best, 72 cost a tenth, 112 a fifth; with 25, 24 to 32 are, and 64
+    // cost two thirds. Vectors, coefficients and sums count alike.
+    static constexpr std::size_t most_lanes = 64, block_bytes = 6656;
     static constexpr std::size_t serial_below = 8192;
+
+    /// Rows of a block with about so many lanes: whole vector registers where that does not make it much smaller.
+    std::size_t rows_within(std::size_t lanes) const {
+        const std::size_t most = std::max<std::size_t>(1, lanes / columns_);
+        for (std::size_t rows = most; 2 * rows * columns_ >= lanes && rows > 0; --rows)
+            if (rows * columns_ % 8 == 0) return rows;
+        return most;
+    }
 
     // ---- binding: coefficients spread over the lanes, dot products given their place ----
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
     Spread<T> bind(const CoefficientTerm<T>& e, std::size_t&) {
+        // Lists say the same coefficient many times: one array each time would leave the block no room in cache.
+        if (const T* const same = coefficients_.find(e.scalars.data(), columns_)) return {same};
         auto& values = coefficients_.next(lanes_);
         for (std::size_t lane = 0; lane < lanes_; ++lane) values[lane] = e.scalars[static_cast<int>(lane % columns_)];
         return {values.data()};
@@ -146,15 +156,15 @@ private:
 
     // ---- one pass over memory ----
     template <class S>
-    void pass(std::size_t rows, int threads, std::size_t count, const S& statement) {
-        const std::size_t blocks = rows / block_rows_;
-        const std::size_t rest = (rows - blocks * block_rows_) * columns_;
+    void pass(std::size_t rows, int threads, std::size_t count, std::size_t block_rows, const S& statement) {
+        const std::size_t blocks = rows / block_rows, lanes = block_rows * columns_;
+        const std::size_t rest = (rows - blocks * block_rows) * columns_;
         parallel(threads, [&](int t, int all) {
             T* accumulators = accumulators_.data() + static_cast<std::size_t>(t) * count * lanes_;
             const Share mine(blocks, t, all);
             for (std::size_t block = mine.begin; block < mine.end; ++block)
-                run_block(statement, block * lanes_, lanes_, accumulators);
-            if (t == all - 1 && rest > 0) run_block(statement, blocks * lanes_, rest, accumulators);
+                run_block(statement, block * lanes, lanes, accumulators);
+            if (t == all - 1 && rest > 0) run_block(statement, blocks * lanes, rest, accumulators);
         });
     }
 
@@ -202,6 +212,13 @@ private:
     class Pool {
     public:
         void clear() { used_ = 0; }
+        std::size_t used() const { return used_; }
+        /// The array that begins with these values, or none.
+        const T* find(const T* first, std::size_t count) const {
+            for (std::size_t k = 0; k < used_; ++k)
+                if (std::equal(first, first + count, arrays_[k].begin())) return arrays_[k].data();
+            return nullptr;
+        }
         std::vector<T>& next(std::size_t lanes) {
             if (used_ == arrays_.size()) arrays_.emplace_back(lanes);
             return arrays_[used_++];
@@ -215,8 +232,7 @@ private:
     std::size_t columns_;
     int threads_;
     Formulation formulation_;
-    std::size_t block_rows_ = 1;
-    std::size_t lanes_ = 1;
+    std::size_t lanes_ = 1;  // of the largest block
     Pool coefficients_;
     std::vector<T> accumulators_;
 };
