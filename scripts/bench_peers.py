@@ -473,7 +473,7 @@ def main():
     comparisons = list(bench.comparisons())
     facts.update(programs(arguments.build, bench.lines, bench.built))
     # Not what is measured.
-    options = re.sub(r"--(build|output|json|raw|minutes) \S+ ?", "", " ".join(sys.argv[1:])).strip()
+    options = re.sub(r"--(build|json|raw|minutes) \S+ ?", "", " ".join(sys.argv[1:])).strip()
     arguments.json.write_text(json.dumps({
         "facts": facts,
         "settings": {key: str(value) if isinstance(value, pathlib.Path) else value
