@@ -151,9 +151,10 @@ TEST_P(MethodTest, CostsWhatItsRegistryRowSays) {
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_EQ(per.applies, method.applies);
     EXPECT_EQ(per.preconditionings, preconditioned ? method.preconditionings : 0);
-    EXPECT_EQ(per.reductions, method.reductions);
-    EXPECT_EQ(per.hidden_reductions,
-              preconditioned ? method.hidden_reductions_preconditioned : method.hidden_reductions);
+    EXPECT_DOUBLE_EQ(per.reductions, method.reductions);
+    // Those that a cycle starts last have no product to hide behind.
+    EXPECT_NEAR(per.hidden_reductions,
+                preconditioned ? method.hidden_reductions_preconditioned : method.hidden_reductions, 0.05);
     EXPECT_EQ(result.vectors, preconditioned ? method.vectors_preconditioned : method.vectors);
     // Nothing is communicated that the account does not show: each product is one exchange.
     std::int64_t reductions = 0, applies = 0;

@@ -36,7 +36,7 @@ struct BenchArguments {
     std::string family;
     std::string problem;       ///< empty: that of the family
     std::vector<int> columns;  ///< empty: those of the family
-    int iterations = 12;
+    int iterations = 0;        // 0: the default of the family
     int rounds = 3;
     std::string storage = "auto";
     int threads = 0;  ///< as for solve

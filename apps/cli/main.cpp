@@ -92,16 +92,15 @@ int run(int argc, char** argv, int rank) {
 
     BenchArguments bench;
     auto* bench_command = app.add_subcommand("bench", "Time an iteration of a family's methods, merged and basic");
-    bench_command->add_option("family", bench.family, "bicgstab or cg")->required();
-    bench_command->add_option(
-        "--problem", bench.problem,
-        "Matrix Market file or problem of any size (default: poisson3d:200, for cg poisson2d:2048)");
-    bench_command->add_option("--columns", bench.columns, "Numbers of right-hand sides (default: 1,4,16, for cg 1)")
+    bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20 or gmres60")->required();
+    bench_command->add_option("--problem", bench.problem,
+                              "Matrix Market file or problem of any size (default: that of the family's paper)");
+    bench_command
+        ->add_option("--columns", bench.columns, "Numbers of right-hand sides (default: 1, for bicgstab 1,4,16)")
         ->delimiter(',')
         ->check(number(1, stretto::max_columns, "a number of columns from 1 to 64"));
-    bench_command->add_option("--iterations", bench.iterations, "Iterations of a solve")
-        ->check(number(4, 1e6, "a number of iterations from 4 to 1e6"))
-        ->capture_default_str();
+    bench_command->add_option("--iterations", bench.iterations, "Iterations of a solve (default: 12, or 20 cycles)")
+        ->check(number(4, 1e6, "a number of iterations from 4 to 1e6"));
     bench_command->add_option("--rounds", bench.rounds, "Solves of each kind, in turn")
         ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
         ->capture_default_str();

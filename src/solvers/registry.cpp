@@ -13,12 +13,14 @@
 namespace stretto {
 
 extern const Method cg_row, single_reduction_cg_row, pipelined_cg_row, deep_pipelined_cg_row, bicgstab_row,
-    improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row;
+    improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row, gmres_row, pipelined_gmres_row,
+    s_step_gmres_row, pipelined_s_step_gmres_row;
 
 std::span<const Method* const> methods() {
     static constexpr const Method* rows[] = {
         &cg_row,       &single_reduction_cg_row, &pipelined_cg_row,       &deep_pipelined_cg_row,
-        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row};
+        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row,
+        &gmres_row,    &pipelined_gmres_row,     &s_step_gmres_row,       &pipelined_s_step_gmres_row};
     return rows;
 }
 
@@ -30,14 +32,27 @@ const Method& find_method(std::string_view name) {
     throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
 }
 
+Options options_for(Spec spec, const Method& method) {
+    std::erase_if(spec.options, [&](const auto& option) {
+        const auto info = std::ranges::find(method.options, option.first, &OptionInfo::name);
+        return info == method.options.end() ||
+               (!info->choices.empty() && !std::ranges::count(info->choices, option.second));
+    });
+    return {spec, method.options};
+}
+
 std::string bare(const std::string& spec) {
     const Spec parsed = parse_spec(spec);
+    const Method& method = find_method(parsed.name);
     std::string text = spec;
-    for (const auto& option : find_method(parsed.name).options) {
-        const bool given = std::ranges::any_of(parsed.options, [&](auto& one) { return one.first == option.name; });
-        if (option.integral && option.minimum == 0 && !given)  // how often something is done; 0: never
-            text += fmt::format("{}{}=0", text == parsed.name ? ":" : ",", option.name);
-    }
+    const auto add = [&](std::string_view name, std::string_view value) {
+        const bool given = std::ranges::any_of(parsed.options, [&](auto& one) { return one.first == name; });
+        if (!given) text += fmt::format("{}{}={}", text == parsed.name ? ":" : ",", name, value);
+    };
+    for (const auto& option : method.options)
+        if (option.integral && option.minimum == 0) add(option.name, "0");  // how often something is done; 0: never
+    if (const auto equals = method.steady.find('='); equals != method.steady.npos)
+        add(method.steady.substr(0, equals), method.steady.substr(equals + 1));
     return text;
 }
 
@@ -55,7 +70,9 @@ struct Counting {
 }  // namespace
 
 PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned) {
-    return iteration_cost(std::string(method.name), formulation, preconditioned);
+    std::string spec(method.name);
+    if (!method.steady.empty()) spec += fmt::format(":{}", method.steady);
+    return iteration_cost(spec, formulation, preconditioned);
 }
 
 PerIteration iteration_cost(const std::string& spec, Formulation formulation, bool preconditioned) {
@@ -66,7 +83,7 @@ PerIteration iteration_cost(const std::string& spec, Formulation formulation, bo
     SolveOptions options;
     options.method = spec;
     options.rtol = 0;
-    options.max_iterations = 32;
+    options.max_iterations = 33;
     options.formulation = formulation;
     return solve<double>(alone, A, M, {b.data(), 64, 1}, {x.data(), 64, 1}, options).per_iteration;
 }

@@ -48,14 +48,6 @@ void copy_column(MultiVector<T> from, MultiVector<T> to, int column) {
     for (Index row = 0; row < from.rows(); ++row) to(row, column) = from(row, column);
 }
 
-/// The options of a specification that a method takes too: for one that goes on where another leaves off.
-Options options_for(Spec spec, const Method& method) {
-    std::erase_if(spec.options, [&](const auto& option) {
-        return std::ranges::find(method.options, option.first, &OptionInfo::name) == method.options.end();
-    });
-    return {spec, method.options};
-}
-
 /// Runs a method under the contract that what is called converged is: verifies, restarts, falls back, gives
 /// up.
 template <class T>

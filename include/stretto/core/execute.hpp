@@ -8,13 +8,18 @@
 // first-level cache, memory is passed over once for the whole group. Coefficients are spread over the lanes
 // beforehand (lane i belongs to column i mod m), which makes one flat loop right for every number of columns;
 // dot products add lane by lane and are folded into columns at the end, in a fixed order.
+//
+// A group with panels in it (panel_kernels.hpp) has longer blocks: what matters there is that a stretch of all vectors
+// of a panel stays in the second-level cache.
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "stretto/core/panel_kernels.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/statement.hpp"
 
@@ -38,6 +43,27 @@ struct Accumulate {
     std::size_t place;
 };
 
+/// A panel's assignment with its coefficients spread over the lanes of a period, those below a divisor's diagonal left
+/// out and those on it inverted.
+template <class T>
+struct BoundPanelAssign {
+    using value_type = T;
+    static constexpr int dots = 0;
+    PanelAssign<T> statement;
+    const T* coefficients;
+    const T* divisor;
+    std::size_t period;
+};
+
+/// Dot products of panels and where their lanes add up.
+template <class T>
+struct PanelAccumulate {
+    using value_type = T;
+    static constexpr int dots = many_dots;
+    PanelDots<T> statement;
+    std::size_t place, period;
+};
+
 /// A list of bound statements.
 template <class S, int most>
 struct List {
@@ -53,7 +79,16 @@ public:
     /// For vectors of `columns` columns, on `threads` threads.
     CpuExecutor(int columns, int threads, Formulation formulation)
         : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation) {
-        lanes_ = rows_within(most_lanes) * columns_;
+        vector_lanes_ = about(most_lanes);
+        period_ = PanelKernels<T>::period(columns);
+        panel_lanes_ = period_ * std::max<std::size_t>(1, most_panel_lanes / period_);
+    }
+
+    /// Makes room for groups with this many products of panels, so that no iteration allocates.
+    void reserve(std::size_t products) {
+        const std::size_t sums = 2 * products * period_ + 16 * panel_lanes_;
+        accumulators_.reserve(static_cast<std::size_t>(threads_) * sums);
+        coefficients_.reserve(products * period_);
     }
 
     Formulation formulation() const { return formulation_; }
@@ -62,55 +97,75 @@ public:
     /// Runs the statements over `rows` rows; the dot products of this rank, K × m values, go to `dots`.
     template <class... S>
     void run(Index rows, double* dots, const S&... statements) {
-        const auto count = static_cast<std::size_t>(count_dots(statements...));
         coefficients_.clear();
         const auto total = static_cast<std::size_t>(rows);
         // Waking the threads costs more than a short vector takes.
         const int threads = total * columns_ < serial_below ? 1 : threads_;
-        accumulators_.assign(static_cast<std::size_t>(threads) * count * lanes_, T{});
+        constexpr bool panels = (has_panels<S> || ...);
+        lanes_ = panels ? panel_lanes_ : vector_lanes_;
+        share_coefficients_ = !panels;
+        std::size_t sums = 0;
+        (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
+        accumulators_.assign(static_cast<std::size_t>(threads) * sums, T{});
 
         std::size_t place = 0;
         if (formulation_ == Formulation::merged) {
-            Pass vectors;
-            (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
             const auto bound = bind(group(statements...), place);
-            const std::size_t arrays = static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + count;
-            pass(total, threads, count, rows_within(std::min(lanes_, block_bytes / (sizeof(T) * arrays))), bound);
+            std::size_t lanes = lanes_;
+            if constexpr (!panels) {
+                Pass vectors;
+                (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
+                const std::size_t arrays =
+                    static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + sums / lanes_;
+                lanes = about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
+            }
+            pass(total, threads, sums, lanes, bound);
         } else {
             (for_each_statement(
                  [&](const auto& s) {
                      for_each_call(
                          [&](const auto& call) {
                              coefficients_.clear();
-                             pass(total, threads, count, lanes_ / columns_, bind(call, place));
+                             pass(total, threads, sums, lanes_, bind(call, place));
                          },
                          s);
                  },
                  statements),
              ...);
         }
-        fold(threads, count, dots);
+        place = 0;
+        (for_each_statement([&](const auto& s) { dots = fold(s, threads, sums, place, dots); }, statements), ...);
     }
 
 private:
     // Measured with 15 arrays: 48 to 64 lanes are best, 72 cost a tenth, 112 a fifth; with 25, 24 to 32 are, and 64
     // cost two thirds. Vectors, coefficients and sums count alike.
     static constexpr std::size_t most_lanes = 64, block_bytes = 6656;
+    static constexpr std::size_t most_panel_lanes = 512;  // measured: 256 to 1024 are alike
     static constexpr std::size_t serial_below = 8192;
 
-    /// Rows of a block with about so many lanes: whole vector registers where that does not make it much smaller.
-    std::size_t rows_within(std::size_t lanes) const {
+    /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
+    /// smaller.
+    std::size_t about(std::size_t lanes) const {
         const std::size_t most = std::max<std::size_t>(1, lanes / columns_);
-        for (std::size_t rows = most; 2 * rows * columns_ >= lanes && rows > 0; --rows)
-            if (rows * columns_ % 8 == 0) return rows;
-        return most;
+        for (std::size_t rows = most; rows > 0 && 2 * rows * columns_ >= lanes; --rows)
+            if (rows * columns_ % 8 == 0) return rows * columns_;
+        return most * columns_;
     }
+
+    // ---- what a statement's dot products take of the accumulators of a thread ----
+    template <class S>
+    std::size_t lanes_of(const S& s) const {
+        return static_cast<std::size_t>(count_dots_of(s)) * lanes_;
+    }
+    std::size_t lanes_of(const PanelDots<T>& s) const { return static_cast<std::size_t>(count_dots_of(s)) * period_; }
 
     // ---- binding: coefficients spread over the lanes, dot products given their place ----
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
     Spread<T> bind(const CoefficientTerm<T>& e, std::size_t&) {
         // Lists say the same coefficient many times: one array each time would leave the block no room in cache.
-        if (const T* const same = coefficients_.find(e.scalars.data(), columns_)) return {same};
+        if (const T* const same = share_coefficients_ ? coefficients_.find(e.scalars.data(), columns_) : nullptr)
+            return {same};
         auto& values = coefficients_.next(lanes_);
         for (std::size_t lane = 0; lane < lanes_; ++lane) values[lane] = e.scalars[static_cast<int>(lane % columns_)];
         return {values.data()};
@@ -132,10 +187,39 @@ private:
         place += lanes_;
         return bound;
     }
+    BoundPanelAssign<T> bind(const PanelAssign<T>& s, std::size_t&) {
+        const int k = s.target.count();
+        const T* coefficients =
+            spread(s.panel.count(), k, [&](int i, int c, int j) { return s.sign * s.coefficients(i, c)[j]; });
+        const T* divisor = nullptr;
+        if (s.divisor.data)
+            divisor = spread(k, k, [&](int i, int c, int j) {
+                const T value = s.divisor(i, c)[j];
+                return i < c ? -value : i == c && value != T{} ? T{1} / value : T{};
+            });
+        return {s, coefficients, divisor, period_};
+    }
+    PanelAccumulate<T> bind(const PanelDots<T>& s, std::size_t& place) {
+        return {s, std::exchange(place, place + lanes_of(s)), period_};
+    }
+    /// value(i, k, column) for each lane of a period, for all i and k.
+    template <class Value>
+    const T* spread(int rows, int cols, Value value) {
+        auto& values = coefficients_.next(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * period_);
+        auto to = values.begin();
+        for (int i = 0; i < rows; ++i)
+            for (int k = 0; k < cols; ++k) {
+                const auto begin = to;
+                for (int j = 0; j < static_cast<int>(columns_); ++j) *to++ = value(i, k, j);
+                for (; to != begin + static_cast<std::ptrdiff_t>(period_); ++to)
+                    *to = *(to - static_cast<std::ptrdiff_t>(columns_));
+            }
+        return values.data();
+    }
     template <class S>
     auto bind(const When<S>& s, std::size_t& place) {
-        auto statement = bind(s.statement, place);
-        return When<decltype(statement)>{s.active, statement};
+        using Bound = When<decltype(bind(s.statement, place))>;
+        return s.active ? Bound{true, bind(s.statement, place)} : Bound{};
     }
     template <class S>
     auto bind(const Guard<S>& s, std::size_t& place) {
@@ -156,11 +240,11 @@ private:
 
     // ---- one pass over memory ----
     template <class S>
-    void pass(std::size_t rows, int threads, std::size_t count, std::size_t block_rows, const S& statement) {
-        const std::size_t blocks = rows / block_rows, lanes = block_rows * columns_;
-        const std::size_t rest = (rows - blocks * block_rows) * columns_;
+    void pass(std::size_t rows, int threads, std::size_t sums, std::size_t lanes, const S& statement) {
+        const std::size_t blocks = rows * columns_ / lanes;
+        const std::size_t rest = rows * columns_ - blocks * lanes;
         parallel(threads, [&](int t, int all) {
-            T* accumulators = accumulators_.data() + static_cast<std::size_t>(t) * count * lanes_;
+            T* accumulators = accumulators_.data() + static_cast<std::size_t>(t) * sums;
             const Share mine(blocks, t, all);
             for (std::size_t block = mine.begin; block < mine.end; ++block)
                 run_block(statement, block * lanes, lanes, accumulators);
@@ -182,6 +266,39 @@ private:
 #pragma omp simd
         for (std::size_t lane = 0; lane < lanes; ++lane) sum[lane] += left[lane] * right[lane];
     }
+    using Kernels = PanelKernels<T>;
+    static typename Kernels::Rows rows(const Panel<T>& panel, std::size_t block) {
+        return {panel.data() + block, panel.stride(), panel.count()};
+    }
+    static void run_block(const BoundPanelAssign<T>& s, std::size_t block, std::size_t lanes, T*) {
+        const auto& [target, start, panel, coefficients, divisor, sign] = s.statement;
+        T* const to = target.data() + block;
+        for (int k = 0; k < target.count(); ++k) {
+            T* const vector = target[k].data() + block;
+            if (start.count() == 0)
+                std::fill_n(vector, lanes, T{});
+            else if (start.data() != target.data())
+                std::copy_n(start[k].data() + block, lanes, vector);
+        }
+        const auto across = static_cast<std::size_t>(target.count()) * s.period;
+        Kernels::update(rows(panel, block), to, target.stride(), target.count(),
+                        {s.coefficients, across, panel.count()}, {lanes, s.period, lanes});
+        for (int k = 0; s.divisor && k < target.count(); ++k) {
+            const T* const column = s.divisor + static_cast<std::size_t>(k) * s.period;
+            T* const vector = target[k].data() + block;
+            Kernels::update(rows(target.part(0, k), block), vector, 0, 1, {column, across, k}, {lanes, s.period, 0});
+            const T* const inverse = column + static_cast<std::size_t>(k) * across;
+            for (std::size_t begin = 0; begin < lanes; begin += s.period) {
+                const std::size_t end = std::min(s.period, lanes - begin);
+#pragma omp simd
+                for (std::size_t lane = 0; lane < end; ++lane) vector[begin + lane] *= inverse[lane];
+            }
+        }
+    }
+    static void run_block(const PanelAccumulate<T>& s, std::size_t block, std::size_t lanes, T* accumulators) {
+        Kernels::dots(rows(s.statement.left, block), rows(s.statement.right, block), accumulators + s.place,
+                      {lanes, s.period, lanes});
+    }
     template <class S>
     static void run_block(const When<S>& s, std::size_t block, std::size_t lanes, T* accumulators) {
         if (s.active) run_block(s.statement, block, lanes, accumulators);
@@ -197,15 +314,20 @@ private:
     }
 
     // ---- lanes into columns, threads and lanes in order ----
-    void fold(int threads, std::size_t count, double* dots) {
-        for (std::size_t k = 0; k < count; ++k)
+    template <class S>
+    double* fold(const S& s, int threads, std::size_t sums, std::size_t& place, double* dots) const {
+        const auto count = static_cast<std::size_t>(count_dots_of(s));
+        if (count == 0) return dots;
+        const std::size_t lanes = lanes_of(s) / count;
+        for (std::size_t k = 0; k < count; ++k, place += lanes)
             for (std::size_t j = 0; j < columns_; ++j) {
                 double sum = 0;
                 for (std::size_t t = 0; t < static_cast<std::size_t>(threads); ++t)
-                    for (std::size_t lane = j; lane < lanes_; lane += columns_)
-                        sum += accumulators_[(t * count + k) * lanes_ + lane];
-                dots[k * columns_ + j] = sum;
+                    for (std::size_t lane = j; lane < lanes; lane += columns_)
+                        sum += accumulators_[t * sums + place + lane];
+                *dots++ = sum;
             }
+        return dots;
     }
 
     /// Lane arrays that keep their memory from one run to the next.
@@ -219,9 +341,15 @@ private:
                 if (std::equal(first, first + count, arrays_[k].begin())) return arrays_[k].data();
             return nullptr;
         }
+        void reserve(std::size_t lanes) {
+            arrays_.resize(std::max<std::size_t>(arrays_.size(), 8));
+            for (auto& array : arrays_) array.reserve(lanes);
+        }
         std::vector<T>& next(std::size_t lanes) {
-            if (used_ == arrays_.size()) arrays_.emplace_back(lanes);
-            return arrays_[used_++];
+            if (used_ == arrays_.size()) arrays_.emplace_back();
+            auto& array = arrays_[used_++];
+            if (array.size() < lanes) array.resize(lanes);
+            return array;
         }
 
     private:
@@ -232,7 +360,9 @@ private:
     std::size_t columns_;
     int threads_;
     Formulation formulation_;
-    std::size_t lanes_ = 1;  // of the largest block
+    std::size_t vector_lanes_ = 1, panel_lanes_ = 1, period_ = 1;
+    std::size_t lanes_ = 1;  // of the group that runs, at most
+    bool share_coefficients_ = true;
     Pool coefficients_;
     std::vector<T> accumulators_;
 };

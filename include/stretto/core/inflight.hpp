@@ -11,6 +11,7 @@
 
 #include "stretto/core/comm.hpp"
 #include "stretto/core/ledger.hpp"
+#include "stretto/core/panel.hpp"
 #include "stretto/core/scalars.hpp"
 
 namespace stretto {
@@ -39,6 +40,15 @@ struct SumState {
         slot.mine.resize(size);
         slot.total.resize(size);
         return slot;
+    }
+
+    /// Makes room for sums of this many products.
+    void reserve(std::size_t products) {
+        const std::size_t size = products * static_cast<std::size_t>(columns) + 1;
+        for (auto& slot : slots) {
+            slot.mine.reserve(size);
+            slot.total.reserve(size);
+        }
     }
 
     // What is there from the start, so that it is not allocated in some iteration: more than any method uses so far.
@@ -85,12 +95,7 @@ public:
 
     /// The sums, in the order they were asked for. Frozen columns read zero. Once: throws std::logic_error after that.
     [[nodiscard]] std::array<Scalars<T>, K> wait() {
-        if (!slot_) throw std::logic_error("a sum in flight is waited for once");
-        {
-            const auto watch = state_->ledger.time(Kernel::reductions);
-            pending_.wait();
-        }
-        const double* value = slot_->total.data();
+        const double* value = arrived();
         auto sums = [&]<std::size_t... k>(std::index_sequence<k...>) {
             return std::array<Scalars<T>, K>{((void)k, Scalars<T>(state_->columns))...};
         }(std::make_index_sequence<K>{});
@@ -103,7 +108,25 @@ public:
         return sums;
     }
 
+    /// The same for sums of panels: row by row into the entries from (row, col) on, `cols` in a row.
+    void wait(SmallMatrix<T>& to, int row, int col, int cols) {
+        const double* value = arrived();
+        for (int k = 0; k < count_; ++k) {
+            T* const entry = to.entry(row + k / cols, col + k % cols);
+            for (int j = 0; j < state_->columns; ++j) entry[j] = static_cast<T>(*value++);
+            for (const int j : state_->frozen) entry[j] = T{};
+        }
+        state_->interrupted = state_->interrupted || *value > 0;
+        finish();
+    }
+
 private:
+    const double* arrived() {
+        if (!slot_) throw std::logic_error("a sum in flight is waited for once");
+        const auto watch = state_->ledger.time(Kernel::reductions);
+        pending_.wait();
+        return slot_->total.data();
+    }
     void finish() {
         pending_.wait();
         if (!slot_) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -41,6 +42,14 @@ public:
     int columns() const { return sums_.columns; }
 
     MultiVector<T> vector() { return workspace_.take(); }
+    /// The next `count` vectors.
+    Panel<T> panel(int count) { return workspace_.take_panel(count); }
+    /// Makes room for panels of `left` vectors times `right` others: no iteration allocates then.
+    void reserve_products(int left, int right) {
+        const auto products = static_cast<std::size_t>(left) * static_cast<std::size_t>(right);
+        sums_.reserve(products);
+        executor_.reserve(products);
+    }
     Scalars<T> scalars(T value = T{}) const { return Scalars<T>(columns(), value); }
     Workspace<T>& workspace() { return workspace_; }
 
@@ -54,7 +63,7 @@ public:
     /// Runs statements as one group and starts summing their dot products over the ranks.
     template <class... S>
     [[nodiscard]] auto start(const S&... statements) {
-        constexpr int K = (0 + ... + S::dots);
+        constexpr int K = std::min((0 + ... + S::dots), many_dots);
         static_assert(K > 0, "no dot product to start: V.run(…)");
         const int count = count_dots(statements...);
         const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(columns());

@@ -8,6 +8,8 @@
 //     when(M, q <<= m + beta * q)          is said only if the condition holds
 //     group(x <<= …, r <<= …)              a group with a name, to be said later, alone or inside others
 //     each(l, [&](int k) { return … ; })   l statements of one kind, where l is known only when running
+//     W <<= (W - Q * S) / R                the same for panels (panel.hpp): tall blocks of vectors, small dense S and R
+//     dots(Q, W)                           all products of a vector of Q with one of W
 //     guard(dot(r0, s))                    is no part of the paper's method but of its safeguards: counted apart
 //
 // They are values that know what they read and write; nothing is computed here. Meaning of a group: for every
@@ -23,9 +25,14 @@
 #include <utility>
 
 #include "stretto/core/multivector.hpp"
+#include "stretto/core/panel.hpp"
 #include "stretto/core/scalars.hpp"
 
 namespace stretto {
+
+/// The number of products of a list of statements that is known only when running, if there are panels in it: any
+/// number from here up.
+inline constexpr int many_dots = 1 << 20;
 
 // An element of an expression is addressed by the start of its block of rows and its lane inside the block
 // (execute.hpp). Vectors use both; coefficients, which repeat with the columns, only the lane.
@@ -123,6 +130,33 @@ struct Dot {
     T* right;
 };
 
+// ---- panels ----
+
+template <class T>
+struct Combination {
+    Panel<T> panel;
+    SmallView<T> coefficients;
+};
+
+/// target = (start ± panel · coefficients) · divisor⁻¹; an empty start is zero, a divisor without data is the identity,
+/// otherwise an upper triangle. A zero on its diagonal makes a vector zero, as for Scalars.
+template <class T>
+struct PanelAssign {
+    using value_type = T;
+    static constexpr int dots = 0;
+    Panel<T> target, start, panel;
+    SmallView<T> coefficients, divisor;
+    T sign;
+};
+
+/// All products of a vector of `left` with one of `right`; those of one of `left` together.
+template <class T>
+struct PanelDots {
+    using value_type = T;
+    static constexpr int dots = many_dots;
+    Panel<T> left, right;
+};
+
 template <class S>
 struct When {
     using value_type = typename S::value_type;
@@ -156,10 +190,58 @@ struct Group {
     std::tuple<S...> statements;
 };
 
+template <class S>
+inline constexpr bool has_panels = false;
+template <class T>
+inline constexpr bool has_panels<PanelAssign<T>> = true;
+template <class T>
+inline constexpr bool has_panels<PanelDots<T>> = true;
+template <class S>
+inline constexpr bool has_panels<When<S>> = has_panels<S>;
+template <class S>
+inline constexpr bool has_panels<Guard<S>> = has_panels<S>;
+template <class... S>
+inline constexpr bool has_panels<Group<S...>> = (has_panels<S> || ...);
+
 template <class T, VectorExpression E>
 auto operator<<=(MultiVector<T> target, const E& e) {
     return Assign<Term<E>>{target.data(), term(e)};
 }
+template <class T>
+Combination<T> operator*(const Panel<T>& panel, const SmallView<T>& coefficients) {
+    return {panel, coefficients};
+}
+template <class T>
+PanelAssign<T> operator-(const Panel<T>& start, const Combination<T>& all) {
+    return {{}, start, all.panel, all.coefficients, {}, T{-1}};
+}
+template <class T>
+PanelAssign<T> operator+(const Panel<T>& start, const Combination<T>& all) {
+    return {{}, start, all.panel, all.coefficients, {}, T{1}};
+}
+template <class T>
+PanelAssign<T> operator/(PanelAssign<T> all, const SmallView<T>& divisor) {
+    all.divisor = divisor;
+    return all;
+}
+template <class T>
+PanelAssign<T> operator/(const Panel<T>& start, const SmallView<T>& divisor) {
+    return {{}, start, start.part(0, 0), {}, divisor, T{1}};
+}
+template <class T>
+PanelAssign<T> operator<<=(const Panel<T>& target, PanelAssign<T> all) {
+    all.target = target;
+    return all;
+}
+template <class T>
+PanelAssign<T> operator<<=(const Panel<T>& target, const Combination<T>& all) {
+    return {target, target.part(0, 0), all.panel, all.coefficients, {}, T{1}};
+}
+template <class T>
+PanelDots<T> dots(const Panel<T>& left, const Panel<T>& right) {
+    return {left, right};
+}
+
 template <class T>
 Dot<T> dot(MultiVector<T> left, MultiVector<T> right) {
     return {left.data(), right.data()};
@@ -199,42 +281,61 @@ struct Traffic {
     bool operator==(const Traffic&) const = default;
 };
 
-/// The vectors a pass over memory has touched: the first use of a vector costs a read, what the pass wrote or
+/// The vectors a pass over memory has touched: the first use of a vector in it is a read, what the pass wrote or
 /// read before is in cache, and each vector written costs one write.
 class Pass {
 public:
     void read(const void* vector) {
-        if (!find(vector)) traffic_.reads += insert(vector, false);
+        if (find(vector)) return;
+        insert(vector, false);
+        ++traffic_.reads;
+        ++vectors_;
     }
     void write(const void* vector) {
         Entry* entry = find(vector);
         if (entry && entry->written) return;
-        if (entry)
-            entry->written = true;
-        else
-            insert(vector, true);
+        vectors_ += !entry;
+        insert(vector, true);
         ++traffic_.writes;
     }
     Traffic traffic() const { return traffic_; }
-    int vectors() const { return count_; }
+    int vectors() const { return vectors_; }
 
 private:
+    /// Vectors at equal distances, as those of panels are: so that there are few entries.
     struct Entry {
-        const void* vector;
+        const char* first;
+        std::ptrdiff_t stride, length;
         bool written;
     };
     Entry* find(const void* vector) {
-        for (int k = 0; k < count_; ++k)
-            if (entries_[static_cast<std::size_t>(k)].vector == vector) return &entries_[static_cast<std::size_t>(k)];
-        return nullptr;
+        Entry* found = nullptr;
+        for (std::size_t k = 0; k < count_; ++k) {
+            const std::ptrdiff_t distance = static_cast<const char*>(vector) - entries_[k].first;
+            const bool there = distance == 0 || (entries_[k].stride > 0 && distance > 0 &&
+                                                 distance < entries_[k].length && distance % entries_[k].stride == 0);
+            if (there && (!found || entries_[k].written)) found = &entries_[k];
+        }
+        return found;
     }
-    int insert(const void* vector, bool written) {
-        entries_.at(static_cast<std::size_t>(count_++)) = {vector, written};
-        return 1;
+    void insert(const void* vector, bool written) {
+        const auto* const address = static_cast<const char*>(vector);
+        if (count_ > 0) {
+            Entry& last = entries_[count_ - 1];
+            const std::ptrdiff_t distance = address - last.first;
+            const bool second = last.stride == 0 && distance > 0;
+            if (last.written == written && (second || (last.stride > 0 && distance == last.length))) {
+                last.stride = second ? distance : last.stride;
+                last.length = distance + last.stride;
+                return;
+            }
+        }
+        entries_.at(count_++) = {address, 0, 0, written};
     }
 
     std::array<Entry, 64> entries_;
-    int count_ = 0;
+    std::size_t count_ = 0;
+    int vectors_ = 0;
     Traffic traffic_;
 };
 
@@ -265,6 +366,18 @@ template <class T>
 void note(Pass& pass, const Dot<T>& s) {
     pass.read(s.left);
     pass.read(s.right);
+}
+
+template <class T>
+void note(Pass& pass, const PanelAssign<T>& s) {
+    for (int k = 0; k < s.panel.count(); ++k) pass.read(s.panel[k].data());
+    for (int k = 0; k < s.start.count(); ++k) pass.read(s.start[k].data());
+    for (int k = 0; k < s.target.count(); ++k) pass.write(s.target[k].data());
+}
+template <class T>
+void note(Pass& pass, const PanelDots<T>& s) {
+    for (int k = 0; k < s.left.count(); ++k) pass.read(s.left[k].data());
+    for (int k = 0; k < s.right.count(); ++k) pass.read(s.right[k].data());
 }
 
 /// Which statements are meant: all, or those of the paper's method alone.
@@ -314,11 +427,29 @@ void for_each_call(F&& f, const Assign<Difference<A, Product<C, E>>>& s) {
                                                           {s.expression.left, {s.expression.right.left, target}}});
 }
 
+/// A panel is updated and divided in two calls.
+template <class T, class F>
+void for_each_call(F&& f, const PanelAssign<T>& s) {
+    if (!s.divisor.data || s.panel.count() == 0) return f(s);
+    auto update = s;
+    update.divisor = {};
+    f(update);
+    f(s.target <<= s.target / s.divisor);
+}
+
 /// How many dot products are asked for.
+template <class S>
+int count_dots_of(const S&) {
+    return S::dots;
+}
+template <class T>
+int count_dots_of(const PanelDots<T>& s) {
+    return s.left.count() * s.right.count();
+}
 template <class... S>
 int count_dots(const S&... statements) {
     int count = 0;
-    (for_each_statement([&]<class Statement>(const Statement&) { count += Statement::dots; }, statements), ...);
+    (for_each_statement([&](const auto& s) { count += count_dots_of(s); }, statements), ...);
     return count;
 }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "stretto/core/buffer.hpp"
 #include "stretto/core/multivector.hpp"
+#include "stretto/core/panel.hpp"
 #include "stretto/core/parallel.hpp"
 
 namespace stretto {
@@ -36,6 +38,11 @@ public:
     MultiVector<T> take() {
         if (taken_ == capacity_) throw std::length_error("workspace: all vectors are taken");
         return vector(taken_++);
+    }
+    /// The next `count` vectors, one after the other.
+    Panel<T> take_panel(int count) {
+        if (count > capacity_ - taken_) throw std::length_error("workspace: all vectors are taken");
+        return {vector(std::exchange(taken_, taken_ + count)), stride_, count};
     }
     int taken() const { return taken_; }
 

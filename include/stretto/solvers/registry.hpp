@@ -24,12 +24,14 @@ struct Method {
     int vectors_preconditioned;
     /// The same where the options decide; the two above are those of the defaults.
     int (*vectors_with)(const Options& options, bool preconditioned) = nullptr;
-    int applies;  ///< per iteration, as the next three
-    int preconditionings;
-    int reductions;
-    int hidden_reductions;
-    int hidden_reductions_preconditioned;
+    double applies;  ///< per iteration, as the next three
+    double preconditionings;
+    double reductions;
+    double hidden_reductions;
+    double hidden_reductions_preconditioned;
     std::span<const OptionInfo> options;
+    /// An option, key=value, with which all its iterations are alike soon after the start.
+    std::string_view steady{};
     void (*run)(Space<double>& V, const LinearMap<double>& A, const LinearMap<double>& M, MultiVector<double> b,
                 MultiVector<double> x, Stop<double>& stop);
 };
@@ -53,6 +55,12 @@ constexpr OptionInfo breakdown_option{
 constexpr OptionInfo gap_option{
     "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
 
+constexpr OptionInfo restart_option{"m", 30, 1, 1000, "columns of a cycle, then it restarts", true};
+constexpr OptionInfo warmup_option{
+    "warmup", 1000, 2, 1000, "columns of the first cycle, at most m, which is one of gmres and gives the shifts", true};
+inline constexpr std::string_view sides[] = {"right", "left"};
+constexpr OptionInfo side_option{"side", 0, 0, 1, "of A on which the preconditioner stands", false, sides};
+
 constexpr OptionInfo refuge_option{
     "refuge", 0, 0, 1, "what goes on when this method cannot: 0: cg, 1: pipelined_cg", true};
 
@@ -61,6 +69,9 @@ std::span<const Method* const> methods();
 
 /// Throws InputError that lists the names there are.
 const Method& find_method(std::string_view name);
+
+/// The options of a specification that a method takes too: for one that goes on where another leaves off.
+Options options_for(Spec spec, const Method& method);
 
 /// A specification without the safeguards that act now and then, where it does not ask for them: the iterations are all
 /// alike.

@@ -47,6 +47,8 @@ public:
         double mark = std::numeric_limits<double>::infinity();  ///< last residual below half of the mark before it
         int marked_at = 0;
         int ended_at = 0;
+        double restart = std::numeric_limits<double>::infinity();  ///< true residual at the last restart
+        int idle = 0;                                              ///< restarts in a row that gained nothing
         int waited = 0;  ///< iterations that others went on for after it had ended, in runs before this one
     };
 
@@ -64,6 +66,66 @@ public:
         judge(rr);
         if (k > 0) record();
         return leave();
+    }
+
+    /// For methods that update x only when they restart: rr is what the recurrence believes after k iterations of this
+    /// run. Ends no column. True: restart, for none is wanted any more or this was the last iteration.
+    [[nodiscard]] bool estimated(int k, const Scalars<T>& rr) {
+        iteration_ = attempt_start_ + k;
+        bool wanted = false;
+        for (int j = 0; j < V_.columns(); ++j) {
+            auto& column = at(j);
+            if (!wants(j) && k > 1) continue;
+            if (column.state != State::active) continue;
+            column.recursive = std::sqrt(double{rr[j]});
+            column.ended_at = iteration_;
+            wanted = wanted || wants(j);
+        }
+        if (true_squares_) repeat_true_history();
+        record();
+        return !wanted || out_of_iterations() || V_.interrupted();
+    }
+    /// Whether a column needs more of this cycle.
+    bool wants(int j) const {
+        const auto& column = columns_[static_cast<std::size_t>(j)];
+        return column.state == State::active && column.recursive > column.target;
+    }
+    /// x has been updated, rr are the squares of ‖b − Ax‖, recomputed. True: leave.
+    [[nodiscard]] bool restarted(const Scalars<T>& rr) {
+        constexpr double gain = 1e-4;  // less than that, twice in a row, is none
+        if (true_squares_ && !true_history_.empty()) correct_true_history(rr);
+        const int patience = static_cast<int>(option("patience"));
+        for (int j = 0; j < V_.columns(); ++j) {
+            auto& column = at(j);
+            if (column.state != State::active) continue;
+            const double residual = std::sqrt(double{rr[j]});
+            const int ended_at = column.ended_at;
+            column.idle = residual < (1 - gain) * column.restart ? 0 : column.idle + 1;
+            column.restart = residual;
+            if (residual < column.mark / 2) {
+                column.mark = residual;
+                column.marked_at = iteration_;
+            }
+            if (!std::isfinite(residual)) {
+                end(j, State::broken, Status::not_finite);
+            } else if (residual <= column.target) {
+                end(j, State::passed);
+                column.ended_at = std::max(ended_at, attempt_start_);
+            } else if (column.idle == 2) {
+                event("two restarts gained nothing: more columns in a cycle (m) or a better preconditioner may");
+                end(j, State::stalled);
+            } else if (iteration_ - column.marked_at > patience) {
+                end(j, State::stalled);
+            }
+            column.recursive = std::isfinite(residual) ? residual : column.recursive;
+        }
+        return leave();
+    }
+    /// Books what a method did in its last n iterations, since its counts were `before`.
+    void count(const Counts& before, int n) {
+        steady_ += V_.ledger().at(Phase::iteration);
+        steady_ -= before;
+        steady_iterations_ += n;
     }
 
     /// Ends the columns whose value is not positive. True: none is left.
@@ -151,6 +213,8 @@ public:
             column.state = std::isnan(column.start) ? State::done : State::active;
             column.mark = std::numeric_limits<double>::infinity();
             column.marked_at = iteration_;
+            column.restart = std::numeric_limits<double>::infinity();
+            column.idle = 0;
             if (column.state == State::done) V_.freeze(j);
         }
     }
@@ -225,6 +289,18 @@ private:
             true_history_.push_back(ended ? true_history_[true_history_.size() - columns_.size()]
                                           : std::sqrt(double{squares[j]}));
         }
+    }
+
+    /// Between restarts x stays as it is, and so do the true residuals; those of a restart replace the last row.
+    void repeat_true_history() {
+        const std::size_t before = true_history_.size();
+        for (std::size_t j = 0; j < columns_.size(); ++j)
+            true_history_.push_back(before > 0 ? true_history_[before - columns_.size() + j] : columns_[j].restart);
+    }
+    void correct_true_history(const Scalars<T>& rr) {
+        for (std::size_t j = 0; j < columns_.size(); ++j)
+            if (columns_[j].state == State::active)
+                true_history_[true_history_.size() - columns_.size() + j] = std::sqrt(double{rr[static_cast<int>(j)]});
     }
 
     void record() {
