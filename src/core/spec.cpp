@@ -2,6 +2,7 @@
 #include "stretto/core/spec.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,7 +14,16 @@
 namespace stretto {
 namespace {
 
+double parse_choice(const std::string& name, const OptionInfo& option, const std::string& text) {
+    const auto found = std::ranges::find(option.choices, text);
+    if (found == option.choices.end())
+        throw InputError(fmt::format("{}: option {}={}: it takes {}", name, option.name, text,
+                                     fmt::join(option.choices.begin(), option.choices.end(), ", ")));
+    return static_cast<double>(found - option.choices.begin());
+}
+
 double parse_number(const std::string& name, const OptionInfo& option, const std::string& text) {
+    if (!option.choices.empty()) return parse_choice(name, option, text);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
@@ -73,6 +83,10 @@ double Options::number(std::string_view name) const {
     for (std::size_t i = 0; i < table_.size(); ++i)
         if (table_[i].name == name) return values_[i];
     throw std::logic_error(fmt::format("no option '{}' in the table", name));
+}
+
+std::string_view Options::choice(std::string_view name) const {
+    return std::ranges::find(table_, name, &OptionInfo::name)->choices[static_cast<std::size_t>(number(name))];
 }
 
 }  // namespace stretto

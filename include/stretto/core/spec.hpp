@@ -19,12 +19,14 @@ struct Spec {
 /// Throws InputError for an empty name or argument and for an option given twice.
 Spec parse_spec(std::string_view text);
 
-/// An option that takes a number, as the tables of methods, preconditioners and problems list it.
+/// An option that takes a number, or one of several words, as the tables of methods, preconditioners and problems list
+/// it.
 struct OptionInfo {
     std::string_view name;
     double default_value, minimum, maximum;  // the bounds are allowed; the maximum may be infinite
     std::string_view help;
     bool integral = false;
+    std::span<const std::string_view> choices{};  // words; its numbers are then their places
 };
 
 /// The options of a spec, checked against the table of those that its name takes.
@@ -36,6 +38,8 @@ public:
 
     /// The value given, else the default. `name` must be in the table (std::logic_error).
     double number(std::string_view name) const;
+    /// The word given, else the default, of an option that has choices.
+    std::string_view choice(std::string_view name) const;
 
 private:
     std::span<const OptionInfo> table_;
