@@ -180,8 +180,7 @@ TEST(Preconditioners, ApproximateInverseIsTheBestOnItsPattern) {
                 std::vector<double> misfit(n);
                 for (Global i = 0; i < n; ++i) {
                     misfit[static_cast<std::size_t>(i)] = i == j ? -1 : 0;
-                    for (Global k = 0; k < n; ++k)
-                        misfit[static_cast<std::size_t>(i)] += block(i, k) * inverse(k, j);
+                    for (Global k = 0; k < n; ++k) misfit[static_cast<std::size_t>(i)] += block(i, k) * inverse(k, j);
                 }
                 for (Global i = 0; i < n; ++i) {
                     bool in_pattern = block(i, j) != 0;
@@ -205,10 +204,10 @@ TEST(Preconditioners, SchwarzSumsItsOverlappingBlocks) {
     for (const int overlap : {0, 1, 2})
         for (const int blocks : {1, 2})
             for (const bool restricted : {false, true}) {
-                const auto M = make_preconditioner(
-                    "additive_schwarz:lu,overlap=" + std::to_string(overlap) + ",blocks=" + std::to_string(blocks) +
-                        ",restricted=" + std::to_string(restricted),
-                    A);
+                const auto M = make_preconditioner("additive_schwarz:lu,overlap=" + std::to_string(overlap) +
+                                                       ",blocks=" + std::to_string(blocks) +
+                                                       ",restricted=" + std::to_string(restricted),
+                                                   A);
                 Dense expected(n);
                 for (int b = 0; b < comm.size() * blocks; ++b) {
                     std::vector<char> inside(n);
@@ -329,9 +328,9 @@ TEST(Preconditioners, TransposeIsTheTranspose) {
 TEST(Preconditioners, RanksAreBlocks) {
     MpiComm comm, alone(MPI_COMM_SELF);
     const std::string blocks = ",blocks=" + std::to_string(comm.size());
-    for (const std::string spec : {"block_jacobi:ilu0", "block_jacobi:ic0", "block_jacobi:ilut", "block_jacobi:sai",
-                                   "block_jacobi:lu", "block_jacobi:cholesky", "additive_schwarz:ilu0",
-                                   "additive_schwarz:ilu0,restricted=0,overlap=2"}) {
+    for (const std::string spec :
+         {"block_jacobi:ilu0", "block_jacobi:ic0", "block_jacobi:ilut", "block_jacobi:sai", "block_jacobi:lu",
+          "block_jacobi:cholesky", "additive_schwarz:ilu0", "additive_schwarz:ilu0,restricted=0,overlap=2"}) {
         const auto A = matrix(comm, n, symmetric), whole = matrix(alone, n, symmetric);
         const auto M = make_preconditioner(spec, A), other = make_preconditioner(spec + blocks, whole);
         const auto f = [](Global i, int j) { return uniform(5, i, j); };
@@ -347,12 +346,16 @@ TEST(Preconditioners, RanksAreBlocks) {
 TEST(Preconditioners, SingularBlocksGiveNumbersAndRemarks) {
     MpiComm comm;
     const std::vector<Formula> formulas{
-        [](Global i, Global j) { return i == j + 1 || j == i + 1 ? 1.0 : 0.0; },              // zero diagonal
-        [](Global i, Global j) { return i / 2 == j / 2 ? 1.0 : 0.0; },                        // exactly singular
-        [](Global i, Global j) { return i < 3 || j < 3 ? 0.0 : symmetric(i, j); },            // empty rows
-        [](Global, Global) { return 0.0; },                                                   // nothing at all
-        [](Global i, Global j) { return i == j ? -1.0 : std::abs(i - j) == 1 ? 0.7 : 0.0; },  // indefinite
-        [](Global i, Global j) { return i == j ? 1e-200 : std::abs(i - j) == 1 ? 1.0 : 0.0; },
+        [](Global i, Global j) { return i == j + 1 || j == i + 1 ? 1.0 : 0.0; },    // zero diagonal
+        [](Global i, Global j) { return i / 2 == j / 2 ? 1.0 : 0.0; },              // exactly singular
+        [](Global i, Global j) { return i < 3 || j < 3 ? 0.0 : symmetric(i, j); },  // empty rows
+        [](Global, Global) { return 0.0; },                                         // nothing at all
+        [](Global i, Global j) { return i == j                 ? -1.0
+                                        : std::abs(i - j) == 1 ? 0.7
+                                                               : 0.0; },  // indefinite
+        [](Global i, Global j) { return i == j                 ? 1e-200
+                                        : std::abs(i - j) == 1 ? 1.0
+                                                               : 0.0; },
     };
     auto specs = with_transpose;
     specs.insert(specs.end(), for_symmetric.begin(), for_symmetric.end());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 
 #include "commands.hpp"
@@ -16,6 +17,8 @@
 #include "stretto/matrix/csr.hpp"
 #include "stretto/matrix/matrix_market.hpp"
 #include "stretto/precond/preconditioner.hpp"
+#include "stretto/prepare/prepare.hpp"
+#include "stretto/prepare/structure.hpp"
 #include "stretto/solvers/registry.hpp"
 #include "stretto/solvers/solve.hpp"
 
@@ -24,23 +27,24 @@ using namespace stretto;
 namespace {
 
 /// This rank's rows of the right-hand sides, row-major.
-ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, ProgressLine& line) {
-    const Comm& comm = A.comm();
+ArrayFile load_rhs(const Comm& comm, const Problem& problem, const SolveArguments& arguments, int threads,
+                   ProgressLine& line) {
+    const auto& [partition, rows] = problem;
     const int columns = std::max(arguments.columns, 1);
     const auto make = [&](auto&& f) {
         ArrayFile b{{}, columns};
-        const Global first = A.partition().first(comm.rank());
-        for (Index row = 0; row < A.local_rows(); ++row)
+        const Global first = partition.first(comm.rank());
+        for (Index row = 0; row < rows.rows(); ++row)
             for (int j = 0; j < columns; ++j) b.values.push_back(f(first + row, j));
         return b;
     };
     if (arguments.rhs == "ones") return make([](Global, int) { return 1.0; });
-    if (arguments.rhs == "A*ones") {
-        auto ones = make([](Global, int) { return 1.0; });
-        ArrayFile b{std::vector<double>(ones.values.size()), columns};
-        A.apply({ones.values.data(), A.local_rows(), columns}, {b.values.data(), A.local_rows(), columns});
-        return b;
-    }
+    if (arguments.rhs == "A*ones")
+        return make([&, first = partition.first(comm.rank())](Global row, int) {
+            const auto begin = rows.start[static_cast<std::size_t>(row - first)],
+                       end = rows.start[static_cast<std::size_t>(row - first) + 1];
+            return std::accumulate(rows.values.begin() + begin, rows.values.begin() + end, 0.0);
+        });
     if (arguments.rhs == "random" || arguments.rhs.starts_with("random:")) {
         static constexpr OptionInfo seed_option[] = {{.name = "seed",
                                                       .default_value = 1,
@@ -55,7 +59,7 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
     }
     if (!exists(comm, arguments.rhs))
         throw InputError(fmt::format("--rhs '{}' is neither a file nor ones, A*ones or random[:SEED]", arguments.rhs));
-    auto b = read_array(comm, arguments.rhs, A.partition(), A.threads(),
+    auto b = read_array(comm, arguments.rhs, partition, threads,
                         [&](double fraction) { line.show_fraction("reading " + arguments.rhs, fraction); });
     line.clear();
     if (arguments.columns != 0 && arguments.columns != b.columns)
@@ -64,8 +68,8 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
 }
 
 /// Collective. Written beside its place and then moved there, so that no half-written file is taken for a solution.
-void write_solution(const CsrMatrix<double>& A, const std::string& path, std::span<const double> x, int columns) {
-    const Comm& comm = A.comm();
+void write_solution(const Comm& comm, const Partition& partition, const std::string& path, std::span<const double> x,
+                    int columns) {
     std::string part;  // keeps the ending of the name, which chooses the format; empty for a pipe or a device
     agree(comm, [&] {
         if (comm.rank() != 0) return;
@@ -75,11 +79,30 @@ void write_solution(const CsrMatrix<double>& A, const std::string& path, std::sp
             part = target.parent_path() / fmt::format("part{}.{}", k, target.filename().string());
     });
     part = broadcast(comm, part, 0);
-    if (part.empty()) return write_array(comm, path, A.partition(), x, columns);
-    write_array(comm, part, A.partition(), x, columns);
+    if (part.empty()) return write_array(comm, path, partition, x, columns);
+    write_array(comm, part, partition, x, columns);
     agree(comm, [&] {
         if (comm.rank() == 0) std::filesystem::rename(part, path);
     });
+}
+
+/// A method for SPD matrices is refused where the matrix, or the preconditioner, cannot be one.
+void check_symmetry(const SolveArguments& arguments, const Structure& structure, const Preconditioner* M) {
+    if (arguments.insist) return;
+    for (const auto& text : arguments.methods) {
+        const Method& method = find_method(parse_spec(text).name);
+        if (!method.positive_definite) continue;
+        if (!structure.symmetric())
+            throw InputError(
+                fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "
+                            "by up to {:.1e} of the largest (--insist runs it all the same)",
+                            method.name, structure.asymmetry));
+        if (M && !M->symmetric())
+            throw InputError(
+                fmt::format("{} needs a symmetric preconditioner, and {} is not (--insist runs it all the "
+                            "same)",
+                            method.name, arguments.precond));
+    }
 }
 
 /// Collective. Ends a run that was asked to stop before there is anything to report.
@@ -94,6 +117,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         const Spec spec = parse_spec(text);
         (void)Options(spec, find_method(spec.name).options);
     }
+    const PrepareSteps steps = parse_prepare(arguments.prepare);
     if (arguments.methods.size() > 1 && !(arguments.history.empty() && arguments.solution.empty()))
         throw InputError("--history and --solution belong to one method");
     if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
@@ -108,14 +132,29 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
-    const auto A = load_matrix(comm, arguments.problem, arguments.storage, threads, line);
+    auto problem = load_problem(comm, arguments.problem, threads, line);
+    const Partition partition = problem.partition;
     check_interrupt(comm, interrupt);
-    auto b = load_rhs(A, arguments, line);
+    const Structure structure = analyse(comm, problem, threads);
+    check_symmetry(arguments, structure, nullptr);
+    auto b = load_rhs(comm, problem, arguments, threads, line);
+    const PreparedSystem system(comm, std::move(problem), steps, structure.symmetric(), threads,
+                                storage_of(arguments.storage));
+    const auto& A = system.matrix();
+    b.values = system.forward(std::move(b.values), b.columns);
     const auto M = make_preconditioner(arguments.precond, A);
+    check_symmetry(arguments, structure, M.get());
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
 
-    auto remarks = storage_remarks(A);
+    auto remarks = structure.lines();
+    remarks.push_back("hint: " + structure.hint());
+    if (comm.size() > 1)
+        remarks.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}",
+                                      system.partition_quality().edge_cut, system.partition_quality().halo,
+                                      system.partition_quality().imbalance));
+    std::ranges::copy(system.remarks(), std::back_inserter(remarks));
+    std::ranges::move(storage_remarks(A), std::back_inserter(remarks));
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
@@ -149,8 +188,8 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         options.interrupt = &interrupt;
         if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
         const Result result =
-            solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
-                          {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
+            system.solve(M ? AnyOperator<double>(*M) : AnyOperator<double>(),
+                         {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
         line.clear();
         report.add(comm, method, result);
         if (comm.rank() == 0 && !json_only) report.print_last();
@@ -169,7 +208,8 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
             if (failed.empty()) failed = error.what();
         }
     };
-    if (!arguments.solution.empty()) attempt([&] { write_solution(A, arguments.solution, x, b.columns); });
+    if (!arguments.solution.empty())
+        attempt([&] { write_solution(comm, partition, arguments.solution, system.back(x, b.columns), b.columns); });
     if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
     if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
     if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });
