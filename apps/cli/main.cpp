@@ -91,7 +91,8 @@ int run(int argc, char** argv, int rank) {
                               "Python's matplotlib");
     solve_command->add_flag("--true-residuals", solve.true_residuals,
                             "In history and plot also ‖b − Ax‖, for one more product an iteration");
-    solve_command->add_option("--solution", solve.solution, "Write x to this file, a Matrix Market array");
+    solve_command->add_option("--solution", solve.solution,
+                              "Write x to this file, a Matrix Market array; {} stands for the method");
     solve_command->add_flag("--progress", solve.progress,
                             "Show the progress line also where standard error is no terminal, as under mpirun");
 

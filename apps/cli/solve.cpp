@@ -86,6 +86,33 @@ void write_solution(const Comm& comm, const Partition& partition, const std::str
     });
 }
 
+/// A file for each method: {} in --solution is its name. Empty: none is asked for.
+std::vector<std::string> solution_files(const SolveArguments& arguments) {
+    const auto at = arguments.solution.find("{}");
+    if (arguments.solution.empty()) return {};
+    if (at == std::string::npos) {
+        if (arguments.methods.size() > 1)
+            throw InputError("--solution of several methods: write {} where their names are to stand");
+        return {arguments.solution};
+    }
+    std::vector<std::string> files;
+    for (const auto& method : arguments.methods)
+        files.push_back(std::string(arguments.solution).replace(at, 2, parse_spec(method).name));
+    return files;
+}
+
+nlohmann::ordered_json describe(const Structure& structure) {
+    return {{"symmetric_pattern", structure.symmetric_pattern()},
+            {"symmetric", structure.symmetric()},
+            {"asymmetry", structure.asymmetry},
+            {"positive_diagonal", structure.positive_diagonal},
+            {"zero_diagonal", structure.zero_diagonal},
+            {"dominant_rows", structure.dominant_rows},
+            {"structural_rank",
+             structure.structural_rank ? nlohmann::ordered_json(*structure.structural_rank) : nlohmann::ordered_json()},
+            {"hint", structure.hint()}};
+}
+
 /// A method for SPD matrices is refused where the matrix, or the preconditioner, cannot be one.
 void check_symmetry(const SolveArguments& arguments, const Structure& structure, const Preconditioner* M) {
     if (arguments.insist) return;
@@ -118,12 +145,13 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         (void)Options(spec, find_method(spec.name).options);
     }
     const PrepareSteps steps = parse_prepare(arguments.prepare);
-    if (arguments.methods.size() > 1 && !(arguments.history.empty() && arguments.solution.empty()))
-        throw InputError("--history and --solution belong to one method");
+    if (arguments.methods.size() > 1 && !arguments.history.empty()) throw InputError("--history belongs to one method");
+    const auto solutions = solution_files(arguments);
     if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
         throw InputError("--true-residuals go to --history or --plot");
-    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json,
-                  {arguments.history, arguments.solution, arguments.plot});
+    std::vector<std::string> outputs{arguments.history, arguments.plot};
+    std::ranges::copy(solutions, std::back_inserter(outputs));
+    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json, outputs);
     std::optional<Plot> plot;
     agree(comm, [&] {
         if (comm.rank() == 0 && !arguments.plot.empty()) plot.emplace(arguments.plot);
@@ -149,10 +177,10 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
 
     auto remarks = structure.lines();
     remarks.push_back("hint: " + structure.hint());
+    const auto& dealt = system.partition_quality();
     if (comm.size() > 1)
-        remarks.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}",
-                                      system.partition_quality().edge_cut, system.partition_quality().halo,
-                                      system.partition_quality().imbalance));
+        remarks.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut,
+                                      dealt.halo, dealt.imbalance));
     std::ranges::copy(system.remarks(), std::back_inserter(remarks));
     std::ranges::move(storage_remarks(A), std::back_inserter(remarks));
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
@@ -168,13 +196,27 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
                    .atol = arguments.atol,
                    .max_iterations = arguments.max_iterations,
                    .setup_seconds = all_max(comm, setup.count()),
-                   .remarks = std::move(remarks)});
+                   .remarks = std::move(remarks),
+                   .prepare = arguments.prepare,
+                   .structure = describe(structure),
+                   .partition = {{"edge_cut", dealt.edge_cut}, {"halo", dealt.halo}, {"imbalance", dealt.imbalance}},
+                   .precond_bytes = all_sum(comm, M ? M->stored() : 0.0)});
     const bool json_only = arguments.json == "-";
     if (comm.rank() == 0 && !json_only) report.print_head();
 
+    // Every output is tried before the first that failed is reported.
+    std::string failed;
+    const auto attempt = [&](auto&& write) {
+        try {
+            write();
+        } catch (const InputError& error) {
+            if (failed.empty()) failed = error.what();
+        }
+    };
     bool all_converged = true;
     std::vector<double> x;
-    for (const auto& method : arguments.methods) {
+    for (std::size_t k = 0; k < arguments.methods.size(); ++k) {
+        const auto& method = arguments.methods[k];
         x.assign(b.values.size(), 0.0);
         SolveOptions options;
         options.method = method;
@@ -195,21 +237,12 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         if (comm.rank() == 0 && !json_only) report.print_last();
         if (options.history) report.keep_history(result);
         if (plot) plot->add(method, result);
+        if (!solutions.empty())
+            attempt([&] { write_solution(comm, partition, solutions[k], system.back(x, b.columns), b.columns); });
         all_converged = all_converged && result.converged();
         if (result.status == Status::interrupted) break;
     }
     if (comm.rank() == 0 && !json_only) report.print_foot();
-    // Every output is tried before the first that failed is reported.
-    std::string failed;
-    const auto attempt = [&](auto&& write) {
-        try {
-            write();
-        } catch (const InputError& error) {
-            if (failed.empty()) failed = error.what();
-        }
-    };
-    if (!arguments.solution.empty())
-        attempt([&] { write_solution(comm, partition, arguments.solution, system.back(x, b.columns), b.columns); });
     if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
     if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
     if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });
