@@ -66,7 +66,7 @@ def run_stretto(arguments, path, methods, precond, prepare, ranks, folder):
             command[command.index(folder / "{}.mtx")] = folder / f"{methods[0]}.mtx"
         environment = {**os.environ, "OMPI_MCA_orte_abort_on_non_zero_status": "0"}
         done = subprocess.run([str(word) for word in command], capture_output=True, check=False, text=True, env=environment)
-        refused = re.search(r"^stretto: (\w+) needs (.*)", done.stderr, re.M)
+        refused = re.search(r"^stretto: ([\w=]+) needs (.*)", done.stderr, re.M)
         if not refused:
             break
         if refused[1] not in methods:
@@ -162,7 +162,7 @@ file and the solution written, every row summed without intermediate rounding.
 Cases are matrices × numbers of ranks.
 
 | preconditioner | {methods} |
-|---|{bars}|
+|---|{bars}
 {table}
 
 ## Against PETSc

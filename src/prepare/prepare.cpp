@@ -284,8 +284,8 @@ PreparedSystem::PreparedSystem(Comm& comm, Problem problem, const PrepareSteps& 
     }
 }
 
-/// By the largest entries of rows, then of columns; of a symmetric matrix by the roots of both, twice, which leaves
-/// them near 1 (Ruiz 2001).
+/// By the largest entries of rows, then of columns; of a symmetric matrix by the roots of both, again and again, until
+/// they are near 1 (Ruiz 2001).
 void PreparedSystem::equilibrate(Problem& problem, bool symmetric) {
     auto& [partition, rows] = problem;
     const auto n = static_cast<std::size_t>(rows.rows());
@@ -316,8 +316,11 @@ void PreparedSystem::equilibrate(Problem& problem, bool symmetric) {
         return largest;
     };
     if (symmetric) {
-        for (int round = 0; round < 2; ++round) {
+        constexpr int most_rounds = 20;  // each takes the root of what is left
+        for (int round = 0; round < most_rounds; ++round) {
             const auto by = scales(largest_of_rows(), 0.5, rows_);
+            const bool done = std::ranges::all_of(by, [](double each) { return each == 1; });
+            if (all_min(*comm_, Global{done}) == 1) break;
             scale_rows(by);
             scale_columns(by);
         }
