@@ -170,7 +170,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
                                 storage_of(arguments.storage));
     const auto& A = system.matrix();
     b.values = system.forward(std::move(b.values), b.columns);
-    const auto M = make_preconditioner(arguments.precond, A);
+    const auto M = system.preconditioner(arguments.precond);
     check_symmetry(arguments, structure, M.get());
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
@@ -230,8 +230,8 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         options.interrupt = &interrupt;
         if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
         const Result result =
-            system.solve(M ? AnyOperator<double>(*M) : AnyOperator<double>(),
-                         {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
+            solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
+                          {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
         line.clear();
         report.add(comm, method, result);
         if (comm.rank() == 0 && !json_only) report.print_last();

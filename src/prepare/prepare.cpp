@@ -12,6 +12,7 @@
 
 #include "../matrix/assemble.hpp"
 #include "stretto/core/collective.hpp"
+#include "stretto/core/parallel.hpp"
 
 namespace stretto {
 namespace {
@@ -267,7 +268,6 @@ PartitionQuality quality(const Comm& comm, const Problem& problem) {
 PreparedSystem::PreparedSystem(Comm& comm, Problem problem, const PrepareSteps& steps, bool symmetric, int threads,
                                Storage storage)
     : comm_(&comm), threads_(threads), storage_(storage), original_(problem.partition) {
-    if (steps.equilibrate) equilibrate(problem, symmetric);
     if (steps.metis || steps.nonzeros) deal(problem, steps);
     quality_ = quality(comm, problem);
     if (steps.rcm)
@@ -275,18 +275,13 @@ PreparedSystem::PreparedSystem(Comm& comm, Problem problem, const PrepareSteps& 
     else
         A_.emplace(comm, std::move(problem.partition), std::move(problem.rows), threads, storage);
     plan(A_->partition());
-    if (steps.equilibrate) {
-        const std::vector<double> rows = std::exchange(rows_, {});
-        std::vector<double> inverse;
-        for (const double scale : rows) inverse.push_back(1 / scale);
-        undo_rows_ = forward(std::move(inverse), 1);
-        rows_ = rows;
-    }
+    if (steps.equilibrate) equilibrate(symmetric);
 }
 
 /// By the largest entries of rows, then of columns; of a symmetric matrix by the roots of both, again and again, until
 /// they are near 1 (Ruiz 2001).
-void PreparedSystem::equilibrate(Problem& problem, bool symmetric) {
+void PreparedSystem::equilibrate(bool symmetric) {
+    Problem problem{A_->partition(), A_->local()};
     auto& [partition, rows] = problem;
     const auto n = static_cast<std::size_t>(rows.rows());
     const Global first = partition.first(comm_->rank());
@@ -315,6 +310,7 @@ void PreparedSystem::equilibrate(Problem& problem, bool symmetric) {
                 largest[i] = std::max(largest[i], std::abs(rows.values[k]));
         return largest;
     };
+    same_scales_ = symmetric;
     if (symmetric) {
         constexpr int most_rounds = 20;  // each takes the root of what is left
         for (int round = 0; round < most_rounds; ++round) {
@@ -324,7 +320,6 @@ void PreparedSystem::equilibrate(Problem& problem, bool symmetric) {
             scale_rows(by);
             scale_columns(by);
         }
-        columns_ = rows_;
     } else {
         scale_rows(scales(largest_of_rows(), 1, rows_));
         struct Largest {
@@ -350,9 +345,10 @@ void PreparedSystem::equilibrate(Problem& problem, bool symmetric) {
     }
     const auto [low, high] = std::ranges::minmax_element(rows_);
     remarks_.push_back(
-        fmt::format("equilibrated {}: rows scaled by {:.3g} to {:.3g}; residuals are those of the original system",
+        fmt::format("equilibrated {}: rows scaled by {:.3g} to {:.3g}; residuals stay those of the original system",
                     symmetric ? "symmetrically" : "by rows and columns", all_min(*comm_, n > 0 ? *low : INFINITY),
                     all_max(*comm_, n > 0 ? *high : 0)));
+    scaled_.emplace(*comm_, std::move(problem.partition), std::move(problem.rows), threads_, storage_);
 }
 
 void PreparedSystem::deal(Problem& problem, const PrepareSteps& steps) {
@@ -378,6 +374,7 @@ void PreparedSystem::deal(Problem& problem, const PrepareSteps& steps) {
         first[q + 1] += first[q];
     }
     for (const int part : parts) numbers_.push_back(next[static_cast<std::size_t>(part)]++);
+    moved_ = true;
     problem = renumber(*comm_, std::move(problem), numbers_, Partition(std::move(first)));
     const auto after = quality(*comm_, problem);
     remarks_.push_back(fmt::format("{}: edge cut {} → {}, halo {} → {} rows, imbalance {:.3f} → {:.3f}", name,
@@ -393,8 +390,7 @@ void PreparedSystem::reorder(Problem problem) {
         fresh[static_cast<std::size_t>(order[k])] = first + static_cast<Global>(k);
 
     auto reordered = renumber(*comm_, problem, fresh, problem.partition);
-    const auto numbers_before =
-        numbers_.empty() ? std::vector<Global>() : look_up(*comm_, problem.partition, fresh, numbers_);
+    auto moved_twice = moved_ ? look_up(*comm_, problem.partition, fresh, numbers_) : fresh;
     const CsrMatrix<double> after(*comm_, reordered.partition, reordered.rows, threads_, storage_);
     A_.emplace(*comm_, std::move(problem.partition), std::move(problem.rows), threads_, storage_);
 
@@ -417,13 +413,14 @@ void PreparedSystem::reorder(Problem problem) {
     remarks_.push_back(fmt::format("rcm: a product takes {:.3g} ms instead of {:.3g} ms: {}", 1e3 * new_time,
                                    1e3 * old_time, keep ? "reordered" : "left as it was"));
     if (!keep) return;
-    numbers_ = numbers_.empty() ? std::move(fresh) : numbers_before;
+    numbers_ = std::move(moved_twice);
+    moved_ = true;
     A_.emplace(*comm_, std::move(reordered.partition), std::move(reordered.rows), threads_, storage_);
 }
 
 /// Who sends which rows where.
 void PreparedSystem::plan(const Partition& target) {
-    if (numbers_.empty()) return;
+    if (!moved_) return;
     leave_.resize(static_cast<std::size_t>(comm_->size()));
     std::vector<std::vector<Global>> places(leave_.size());
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
@@ -459,101 +456,82 @@ std::vector<double> move_rows(const Comm& comm, const std::vector<double>& value
     return result;
 }
 
-void scale(std::vector<double>& values, const std::vector<double>& by, int columns) {
-    const auto m = static_cast<std::size_t>(columns);
-    for (std::size_t i = 0; i < by.size(); ++i)
-        for (std::size_t j = 0; j < m; ++j) values[i * m + j] *= by[i];
-}
 }  // namespace
 
 std::vector<double> PreparedSystem::forward(std::vector<double> b, int columns) const {
-    scale(b, rows_, columns);
-    if (numbers_.empty()) return b;
+    if (!moved_) return b;
     return move_rows(*comm_, b, columns, leave_, arrive_, A_->local_rows());
 }
 
 std::vector<double> PreparedSystem::back(std::vector<double> x, int columns) const {
-    if (!numbers_.empty()) x = move_rows(*comm_, x, columns, arrive_, leave_, original_.rows(comm_->rank()));
-    scale(x, columns_, columns);
-    return x;
+    if (!moved_) return x;
+    return move_rows(*comm_, x, columns, arrive_, leave_, original_.rows(comm_->rank()));
 }
 
-Result PreparedSystem::solve(AnyOperator<double> M, MultiVector<double> b, MultiVector<double> x,
-                             const SolveOptions& options) const {
-    if (undo_rows_.empty()) return stretto::solve<double>(*comm_, *A_, M, b, x, options);
-    const int m = b.columns();
-    std::vector<double> image(x.size());
-    const auto norms = [&](auto&& value) {  // of what R undoes
-        std::vector<double> squares(static_cast<std::size_t>(m));
-        for (Index i = 0; i < b.rows(); ++i)
-            for (int j = 0; j < m; ++j) {
-                const double each = value(i, j) * undo_rows_[static_cast<std::size_t>(i)];
-                squares[static_cast<std::size_t>(j)] += each * each;
-            }
-        MPI_Allreduce(MPI_IN_PLACE, squares.data(), m, MPI_DOUBLE, MPI_SUM, comm_->mpi());
-        for (double& square : squares) square = std::sqrt(square);
-        return squares;
-    };
-    const auto norm_b = norms([&](Index i, int j) { return b(i, j); });
-    const MultiVector<double> product(image.data(), x.rows(), m);
+namespace {
 
-    SolveOptions now = options;
-    now.atol = 0;  // a length in the original system
-    std::optional<Result> all;
-    for (;;) {
-        Result result = stretto::solve<double>(*comm_, *A_, M, b, x, now);
-        A_->apply(x, product);
-        const auto residuals = norms([&](Index i, int j) { return b(i, j) - product(i, j); });
-        double factor = 1;  // what the tolerance must fall by
-        bool go_on = false;
-        for (int j = 0; j < m; ++j) {
-            auto& column = result.columns[static_cast<std::size_t>(j)];
-            const double norm = norm_b[static_cast<std::size_t>(j)], residual = residuals[static_cast<std::size_t>(j)];
-            const double target = std::max(options.rtol * norm, options.atol);
-            column.relative_residual = residual / (norm > 0 ? norm : 1);
-            column.norm_b = norm;
-            if (residual <= target) {
-                column.status = Status::converged;
-            } else if (column.status == Status::converged) {
-                column.status = Status::stagnated;
-                factor = std::min(factor, target / residual);
-                go_on = true;
-            }
-        }
-        if (all) {
-            result.iterations += all->iterations;
-            for (std::size_t j = 0; j < result.columns.size(); ++j)
-                result.columns[j].iterations += all->columns[j].iterations;
-            for (auto& event : result.events) {
-                event.iteration += all->iterations;
-                event.last += all->iterations;
-            }
-            result.events.insert(result.events.begin(), all->events.begin(), all->events.end());
-            result.history.insert(result.history.begin(), all->history.begin(), all->history.end());
-            result.true_history.insert(result.true_history.begin(), all->true_history.begin(), all->true_history.end());
-            result.per_iteration = all->per_iteration;
-            result.solve_seconds += all->solve_seconds;
-            result.ledger += all->ledger;
-        }
-        result.status = Status::converged;
-        for (const auto& column : result.columns)
-            if (result.status == Status::converged) result.status = column.status;
-        constexpr double smallest = std::numeric_limits<double>::epsilon() / 10;
-        now.rtol *= 0.5 * std::max(factor, 1e-4);
-        now.max_iterations = options.max_iterations - result.iterations;
-        all = std::move(result);
-        if (!go_on || now.rtol < smallest || now.max_iterations <= 0) {
-            if (go_on && now.max_iterations <= 0)
-                for (auto& column : all->columns)
-                    if (column.status == Status::stagnated) column.status = all->status = Status::max_iterations;
-            return std::move(*all);
-        }
-        all->events.push_back({all->iterations,
-                               fmt::format("the equilibrated system is solved, the original is not yet ({:.2e}): going "
-                                           "on with a tolerance of {:.1e}",
-                                           all->relative_residual(), now.rtol),
-                               1, all->iterations});
+/// C M̂⁻¹ R.
+class Scaled final : public Preconditioner {
+public:
+    Scaled(const CsrMatrix<double>& A, const std::vector<double>& rows, const std::vector<double>& columns,
+           std::unique_ptr<Preconditioner> inner)
+        : comm_(&A.comm()), threads_(A.threads()), rows_(&rows), columns_(&columns), inner_(std::move(inner)) {}
+
+    void apply(MultiVector<double> r, MultiVector<double> z) const override {
+        run(r, z, *rows_, *columns_, [&](MultiVector<double> from) { inner_->apply(from, z); });
     }
+    void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override {
+        run(r, z, *columns_, *rows_, [&](MultiVector<double> from) { inner_->apply_transpose(from, z); });
+    }
+    bool has_transpose() const override { return !inner_ || inner_->has_transpose(); }
+    bool symmetric() const override { return rows_ == columns_ && (!inner_ || inner_->symmetric()); }
+    double bytes(int columns) const override { return own_bytes(columns) + (inner_ ? inner_->bytes(columns) : 0); }
+    double stored() const override {
+        return 16.0 * static_cast<double>(rows_->size()) + (inner_ ? inner_->stored() : 0);
+    }
+    std::vector<std::string> remarks() const override {
+        return inner_ ? inner_->remarks() : std::vector<std::string>();
+    }
+
+private:
+    double own_bytes(int columns) const { return 8.0 * static_cast<double>(rows_->size()) * (4.0 * columns + 2); }
+
+    template <class Inner>
+    void run(MultiVector<double> r, MultiVector<double> z, const std::vector<double>& first,
+             const std::vector<double>& last, Inner&& inner) const {
+        comm_->charge(own_bytes(r.columns()));
+        const auto m = static_cast<std::size_t>(r.columns());
+        const auto scale = [&](const double* from, double* to, const std::vector<double>& by) {
+            parallel(threads_, [&](int t, int threads) {
+                const Share share(by.size(), t, threads);
+                for (auto i = share.begin; i < share.end; ++i)
+                    for (std::size_t k = i * m; k < (i + 1) * m; ++k) to[k] = by[i] * from[k];
+            });
+        };
+        if (!inner_) {
+            scale(r.data(), z.data(), first);
+            return scale(z.data(), z.data(), last);
+        }
+        auto& work = work_[r.columns()];
+        work.resize(r.size());
+        scale(r.data(), work.data(), first);
+        inner({work.data(), r.rows(), r.columns()});
+        scale(z.data(), z.data(), last);
+    }
+
+    Comm* comm_;
+    int threads_;
+    const std::vector<double>*rows_, *columns_;
+    std::unique_ptr<Preconditioner> inner_;
+    mutable std::map<int, std::vector<double>> work_;  // by number of columns
+};
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> PreparedSystem::preconditioner(const std::string& spec) const {
+    auto inner = make_preconditioner(spec, scaled());
+    if (!scaled_) return inner;
+    return std::make_unique<Scaled>(*A_, rows_, same_scales_ ? rows_ : columns_, std::move(inner));
 }
 
 }  // namespace stretto

@@ -60,13 +60,6 @@ public:
     const Counts& at(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
     double seconds(Kernel kernel) const { return seconds_[static_cast<std::size_t>(kernel)]; }
 
-    /// Adds the account of another solve.
-    Ledger& operator+=(const Ledger& other) {
-        for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-        for (std::size_t i = 0; i < seconds_.size(); ++i) seconds_[i] += other.seconds_[i];
-        return *this;
-    }
-
     /// Products and preconditionings so far: what a reduction in flight compares to know if it was hidden.
     std::int64_t work() const { return work_; }
     void work_done() { ++work_; }
