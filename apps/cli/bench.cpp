@@ -24,8 +24,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 struct Variant {
     std::string_view method;
     bool preconditioned;

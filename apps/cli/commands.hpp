@@ -13,8 +13,15 @@ enum ExitCode { exit_converged = 0, exit_not_converged = 1, exit_bad_input = 2 }
 /// Asked to stop before the solve began.
 struct Interrupted {};
 
+/// How processes communicate, for any command.
+struct CommArguments {
+    std::string progress_mode = "none";
+    std::string latency;  ///< emulated; empty: none
+};
+
 /// The arguments of `stretto solve`.
 struct SolveArguments {
+    CommArguments comm;
     std::string problem;
     std::string rhs = "ones";
     int columns = 0;  ///< 0: one, or as many as the file has
@@ -26,13 +33,14 @@ struct SolveArguments {
     std::string formulation = "merged";
     std::string storage = "auto";
     int threads = 0;  ///< 0: the cores of the node over its ranks
-    std::string json, history, solution, plot;
+    std::string json, history, solution, plot, trace;
     bool true_residuals = false;  ///< in history and plot
     bool progress = false;        ///< also where standard error is no terminal
 };
 
 /// The arguments of `stretto bench`.
 struct BenchArguments {
+    CommArguments comm;
     std::string family;
     std::string problem;  ///< empty: that of the paper
     std::vector<int> columns{1, 4, 16};

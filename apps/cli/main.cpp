@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/latency_comm.hpp"
 #include "stretto/core/types.hpp"
 
 namespace {
@@ -33,6 +34,19 @@ CLI::Validator number(double minimum, double maximum, const char* what) {
                 return valid ? "" : "'" + text + "' is not " + what;
             },
             "", "number"};
+}
+
+void add_comm_options(CLI::App* command, CommArguments& comm) {
+    command
+        ->add_option(
+            "--progress-mode", comm.progress_mode,
+            "What lets reductions advance while their rank computes: none, poll (tests inside long kernels), thread "
+            "(one of ours) or library (MPI's own, MPICH_ASYNC_PROGRESS=1)")
+        ->check(CLI::IsMember({"none", "poll", "thread", "library"}))
+        ->capture_default_str();
+    command->add_option("--emulate-latency", comm.latency,
+                        "Every reduction takes at least so long while work goes on: TIME[,message=TIME][,jitter=TIME], "
+                        "as 500us,message=20us");
 }
 
 int run(int argc, char** argv, int rank) {
@@ -86,6 +100,11 @@ int run(int argc, char** argv, int rank) {
                               "Python's matplotlib");
     solve_command->add_flag("--true-residuals", solve.true_residuals,
                             "In history and plot also ‖b − Ax‖, for one more product an iteration");
+    solve_command->add_option(
+        "--trace", solve.trace,
+        "Write what ran and what was in flight on every rank to this file, in Chrome's trace format "
+        "(Perfetto)");
+    add_comm_options(solve_command, solve.comm);
     solve_command->add_option("--solution", solve.solution, "Write x to this file, a Matrix Market array");
     solve_command->add_flag("--progress", solve.progress,
                             "Show the progress line also where standard error is no terminal, as under mpirun");
@@ -106,6 +125,7 @@ int run(int argc, char** argv, int rank) {
         ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
         ->capture_default_str();
     add_storage(bench_command, bench.storage);
+    add_comm_options(bench_command, bench.comm);
     bench_command->add_option("--threads", bench.threads, "Threads of a rank, as for solve")
         ->check(number(1, 1024, "a number of threads from 1 to 1024"));
     bench_command->add_option("--json", bench.json,
@@ -133,16 +153,24 @@ int run(int argc, char** argv, int rank) {
     if (*list_command) return rank == 0 ? run_list(list_json) : 0;
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
-    stretto::MpiComm comm(MPI_COMM_WORLD);
+    const CommArguments& asked = *bench_command ? bench.comm : solve.comm;
+    stretto::MpiComm mpi(MPI_COMM_WORLD);
+    for (const auto mode : {stretto::ProgressMode::poll, stretto::ProgressMode::thread, stretto::ProgressMode::library})
+        if (name(mode) == asked.progress_mode) mpi.set_progress(mode);
+    std::optional<stretto::LatencyComm> slow;
+    if (!asked.latency.empty()) slow.emplace(mpi, stretto::parse_latency(asked.latency));
+    stretto::Comm& comm = slow ? static_cast<stretto::Comm&>(*slow) : mpi;
     return *bench_command ? run_bench(comm, bench, interrupted) : run_solve(comm, solve, interrupted);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    // Threads compute; the main one alone communicates.
+    // Threads compute; the main one alone communicates, and a progress thread where one is asked for.
     int provided = MPI_THREAD_SINGLE;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    const bool several = std::any_of(
+        argv, argv + argc, [](const char* argument) { return std::string_view(argument).ends_with("thread"); });
+    MPI_Init_thread(&argc, &argv, several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int code = exit_bad_input;

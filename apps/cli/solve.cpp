@@ -99,7 +99,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
         throw InputError("--true-residuals go to --history or --plot");
     check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json,
-                  {arguments.history, arguments.solution, arguments.plot});
+                  {arguments.history, arguments.solution, arguments.plot, arguments.trace});
     std::optional<Plot> plot;
     agree(comm, [&] {
         if (comm.rank() == 0 && !arguments.plot.empty()) plot.emplace(arguments.plot);
@@ -120,6 +120,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
                    .formulation = arguments.formulation,
+                   .latency = arguments.comm.latency,
                    .rows = A.rows(),
                    .nonzeros = A.nonzeros(),
                    .columns = b.columns,
@@ -134,6 +135,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     if (comm.rank() == 0 && !json_only) report.print_head();
 
     bool all_converged = true;
+    Trace trace;
     std::vector<double> x;
     for (const auto& method : arguments.methods) {
         x.assign(b.values.size(), 0.0);
@@ -147,6 +149,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         options.history = !(arguments.history.empty() && arguments.plot.empty());
         options.true_history = arguments.true_residuals;
         options.interrupt = &interrupt;
+        if (!arguments.trace.empty()) options.trace = &trace;
         if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
         const Result result =
             solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
@@ -170,6 +173,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         }
     };
     if (!arguments.solution.empty()) attempt([&] { write_solution(A, arguments.solution, x, b.columns); });
+    if (!arguments.trace.empty()) attempt([&] { trace.write(comm, arguments.trace); });
     if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
     if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
     if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });

@@ -23,6 +23,9 @@ constexpr Index nonzeros_ahead = 256;
 /// rows ahead (10 % with 7 points; 16 is better still there, but much worse with 27).
 constexpr Index rows_ahead = 8;
 
+// What is in flight may be looked after in between; a microsecond or so.
+constexpr std::size_t rows_of_a_piece = 128, elements_of_a_piece = 4096;
+
 template <class T>
 void prefetch_matrix(const T* values, const Index* columns, Index begin, Index end) {
     constexpr auto step = static_cast<Index>(64 / sizeof(T));  // once for each cache line of values
@@ -257,8 +260,13 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
         const T *const values = values_.data(), *const from = x.data();
         T* const to = y.data();
         const auto interior = [&](std::size_t part) {
-            if (repeated_[part]) return repeated_[part].apply(from, to, m);
-            for (const auto [begin, end] : interior_[part]) multiply(m, start, columns, values, begin, end, from, to);
+            const int thread = static_cast<int>(part);
+            if (repeated_[part]) return repeated_[part].apply(from, to, m, Pieces(comm_, thread, elements_of_a_piece));
+            Pieces pieces(comm_, thread, rows_of_a_piece);
+            for (const auto [begin, end] : interior_[part])
+                pieces(begin, end, [&](std::size_t first, std::size_t last) {
+                    multiply(m, start, columns, values, static_cast<Index>(first), static_cast<Index>(last), from, to);
+                });
         };
         if (receives_.empty() && sends_.empty()) return each_part(interior);
 

@@ -57,6 +57,9 @@ PerIteration::PerIteration(const Counts& counts, int iterations) {
     vector_reads = mean(counts.vectors.reads);
     vector_writes = mean(counts.vectors.writes);
     bytes = mean(counts.bytes);
+    if (counts.reductions > 0) hidden_fraction = counts.hidden / static_cast<double>(counts.reductions);
+    lost = mean(counts.lost);
+    for (std::size_t kernel = 0; kernel < seconds.size(); ++kernel) seconds[kernel] = mean(counts.seconds[kernel]);
 }
 
 std::string to_string(const Event& event) {

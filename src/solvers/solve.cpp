@@ -90,6 +90,8 @@ public:
     }
 
     Result run() {
+        const auto booking = V_.comm().book_in(V_.ledger());
+        V_.ledger().trace_to(options_.trace);
         judge();
         bool stuck = false;
         while (unfinished() && !stop_.out_of_iterations() && !V_.interrupted()) {
@@ -160,7 +162,9 @@ private:
         std::vector<double> start;
         for (const auto& column : columns_) start.push_back(column.finished ? NAN : column.residual);
         stop_.begin(method_options_, start, stuck);
+        const auto began = Clock::now();
         method_->run(V_, A_, M_, b_, x_, stop_);
+        if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
         vectors_ = std::max(vectors_, V_.workspace().taken());
         V_.workspace().release(0);
         V_.thaw();
@@ -308,6 +312,7 @@ private:
         result.history = stop_.take_history();
         result.true_history = stop_.take_true_history();
         result.finished_by = method_->name;
+        V_.ledger().trace_to(nullptr);
         result.ledger = V_.ledger();
         result.per_iteration = fell_back_ ? per_iteration_ : per_iteration();
         result.vectors = vectors_;
@@ -363,10 +368,9 @@ Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_ident
     if (all_max(comm, Global{b.columns()}) != all_min(comm, Global{b.columns()}))
         throw InputError("the ranks disagree on the number of right-hand sides");
 
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     Result result = Driver<T>(comm, spec, A, M, b, x, options).run();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    result.solve_seconds = all_max(comm, seconds.count());
+    result.solve_seconds = all_max(comm, to_seconds(Clock::now() - start));
     return result;
 }
 

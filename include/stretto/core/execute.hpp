@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "stretto/core/comm.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/statement.hpp"
 
@@ -50,9 +51,9 @@ struct List {
 template <class T>
 class CpuExecutor {
 public:
-    /// For vectors of `columns` columns, on `threads` threads.
-    CpuExecutor(int columns, int threads, Formulation formulation)
-        : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation) {
+    /// For vectors of `columns` columns, on `threads` threads. Lets the communication of `comm` advance.
+    CpuExecutor(int columns, int threads, Formulation formulation, Comm* comm = nullptr)
+        : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation), comm_(comm) {
         block_rows_ = std::max<std::size_t>(1, most_lanes / columns_);
         // Whole vector registers where that does not make the block much smaller.
         for (std::size_t rows = block_rows_; rows * columns_ >= most_lanes / 2; --rows)
@@ -97,6 +98,7 @@ public:
 private:
     static constexpr std::size_t most_lanes = 64;  // measured: 48 to 64 is best; 72 costs a tenth, 112 a fifth
     static constexpr std::size_t serial_below = 8192;
+    static constexpr std::size_t blocks_of_a_piece = 16;  // about a microsecond
 
     // ---- binding: coefficients spread over the lanes, dot products given their place ----
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
@@ -152,8 +154,10 @@ private:
         parallel(threads, [&](int t, int all) {
             T* accumulators = accumulators_.data() + static_cast<std::size_t>(t) * count * lanes_;
             const Share mine(blocks, t, all);
-            for (std::size_t block = mine.begin; block < mine.end; ++block)
-                run_block(statement, block * lanes_, lanes_, accumulators);
+            Pieces(comm_, t, blocks_of_a_piece)(mine.begin, mine.end, [&](std::size_t begin, std::size_t end) {
+                for (std::size_t block = begin; block < end; ++block)
+                    run_block(statement, block * lanes_, lanes_, accumulators);
+            });
             if (t == all - 1 && rest > 0) run_block(statement, blocks * lanes_, rest, accumulators);
         });
     }
@@ -215,6 +219,7 @@ private:
     std::size_t columns_;
     int threads_;
     Formulation formulation_;
+    Comm* comm_;
     std::size_t block_rows_ = 1;
     std::size_t lanes_ = 1;
     Pool coefficients_;
