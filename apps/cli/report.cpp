@@ -104,6 +104,7 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
            {"hidden_reductions", per.hidden_reductions},
            {"hidden_fraction", mean(comm, per.hidden_fraction)},
            {"lost_seconds", all_max(comm, per.lost)},
+           {"seconds", all_max(comm, per.wall)},
            {"vector_reads", per.vector_reads},
            {"vector_writes", per.vector_writes},
            {"bytes", all_sum(comm, per.bytes)}}},

@@ -248,8 +248,11 @@ private:
     }
 
     PerIteration per_iteration() const {
-        return stop_.steady_iterations() > 0 ? PerIteration(stop_.steady(), stop_.steady_iterations())
-                                             : PerIteration(V_.ledger().at(Phase::iteration), stop_.iteration());
+        const int steady = stop_.steady_iterations();
+        if (steady == 0) return PerIteration(V_.ledger().at(Phase::iteration), stop_.iteration());
+        PerIteration result(stop_.steady(), steady);
+        result.wall = stop_.steady_seconds() / steady;
+        return result;
     }
 
     static std::string_view reason(Status status) {

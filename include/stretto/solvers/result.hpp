@@ -45,6 +45,7 @@ struct PerIteration {
     double bytes = 0;                            ///< on this rank: statements, products, preconditioners
     /// Of a reduction, the fraction of its time in flight that this rank did not lose (Flight); 0 without reductions.
     double hidden_fraction = 0;
+    double wall = 0;                               ///< seconds, safeguards included
     double lost = 0;                               ///< seconds that reductions kept this rank from working
     std::array<double, kernels.size()> seconds{};  ///< on this rank
 
