@@ -15,8 +15,9 @@ struct Interrupted {};
 
 /// How processes communicate, for any command.
 struct CommArguments {
-    std::string progress_mode = "none";
+    std::string progress_mode = "auto";
     std::string latency;  ///< emulated; empty: none
+    std::string machine;  ///< file where probes are kept; empty: none
 };
 
 /// The arguments of `stretto solve`.
@@ -52,12 +53,25 @@ struct BenchArguments {
     bool progress = false;
 };
 
-/// Collective. Solves and reports. Throws stretto::InputError on every rank alike.
-int run_solve(stretto::Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt);
+/// The arguments of `stretto overlap`.
+struct OverlapArguments {
+    int repetitions = 50;
+    std::string json, machine;
+    bool progress = false;
+};
+
+/// Collective. Solves and reports, on `comm`, which is `mpi` or something on top of it. Throws stretto::InputError on
+/// every rank alike.
+int run_solve(stretto::MpiComm& mpi, stretto::Comm& comm, const SolveArguments& arguments,
+              const std::atomic<bool>& interrupt);
 
 /// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
 /// stretto::InputError on every rank alike.
 int run_bench(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Measures what communication costs and what of it can be hidden, and keeps the laws in the machine file.
+/// Throws stretto::InputError on every rank alike.
+int run_overlap(stretto::MpiComm& mpi, const OverlapArguments& arguments, const std::atomic<bool>& interrupt);
 
 /// Prints methods, preconditioners and problems, with options and costs. On one rank.
 int run_list(const std::string& json);

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "input.hpp"
+#include "machine.hpp"
 #include "plot.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -22,6 +23,8 @@
 using namespace stretto;
 
 namespace {
+
+constexpr double most_probed = 4e7;  // bytes of a product on a rank, moved within 10 ms
 
 /// This rank's rows of the right-hand sides, row-major.
 ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, ProgressLine& line) {
@@ -82,6 +85,57 @@ void write_solution(const CsrMatrix<double>& A, const std::string& path, std::sp
     });
 }
 
+/// What the probe found, where there was one.
+struct Advice {
+    std::string remark;
+    bool hides_nothing = false;
+};
+
+/// Whether a method has reductions in flight while it multiplies.
+bool hides(const std::string& method, bool preconditioned) {
+    const Method& row = find_method(parse_spec(method).name);
+    return (preconditioned ? row.hidden_reductions_preconditioned : row.hidden_reductions) > 0;
+}
+
+/// Collective. With `auto`, sets the progress mode that hides reductions best, where there is something to hide.
+Advice choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A, const SolveArguments& arguments) {
+    const bool preconditioned = arguments.precond != "none";
+    if (arguments.comm.progress_mode != "auto" || comm.size() == 1 ||
+        std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); }))
+        return {};
+    MachineFile machine(comm, arguments.comm.machine, arguments.comm.latency);
+    auto found = machine.probe();
+    const bool known = found.has_value();
+    if (!known) {
+        found = probe(comm, mpi);
+        machine.keep(*found);
+    }
+    mpi.set_progress(found->choice());
+    // What a reduction can hide behind. A long product hides any, and would not fit into the time of a probe.
+    std::string product;
+    if (all_max(comm, A.bytes(1)) < most_probed) {
+        std::vector<double> x(static_cast<std::size_t>(A.local_rows())), y(x.size());
+        const auto start = Clock::now();
+        A.apply({x.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});
+        product = fmt::format("; a product takes {:.1f} µs", 1e6 * all_max(comm, to_seconds(Clock::now() - start)));
+    }
+    return {fmt::format("progress mode: {}{}{}", to_string(*found), product,
+                        known ? fmt::format(" (as kept in {})", arguments.comm.machine) : ""),
+            !found->hides()};
+}
+
+/// Says that a method has nothing from hiding, and which of its family does without at as few reductions.
+void advise(const std::string& method, bool preconditioned, Result& result) {
+    const Method& own = find_method(parse_spec(method).name);
+    if (!hides(method, preconditioned)) return;
+    for (const Method* other : methods())
+        if (other->classic == own.classic && other->reductions == 1 && other->hidden_reductions == 0)
+            result.events.insert(
+                result.events.begin(),
+                {0, fmt::format("no progress mode hides a reduction here: {} has no more of them and less to compute",
+                                other->name)});
+}
+
 /// Collective. Ends a run that was asked to stop before there is anything to report.
 void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
     if (all_max(comm, Global{interrupt}) > 0) throw Interrupted();
@@ -89,7 +143,7 @@ void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
 
 }  // namespace
 
-int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt) {
+int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt) {
     for (const auto& text : arguments.methods) {
         const Spec spec = parse_spec(text);
         (void)Options(spec, find_method(spec.name).options);
@@ -115,7 +169,10 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
 
+    const auto advice = choose_progress(mpi, comm, A, arguments);
+
     auto remarks = storage_remarks(A);
+    if (!advice.remark.empty()) remarks.push_back(advice.remark);
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
@@ -151,10 +208,11 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         options.interrupt = &interrupt;
         if (!arguments.trace.empty()) options.trace = &trace;
         if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
-        const Result result =
+        Result result =
             solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
                           {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
         line.clear();
+        if (advice.hides_nothing) advise(method, M != nullptr, result);
         report.add(comm, method, result);
         if (comm.rank() == 0 && !json_only) report.print_last();
         if (options.history) report.keep_history(result);
