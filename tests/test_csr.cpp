@@ -78,13 +78,6 @@ public:
     Pending start_sum(std::span<const double> mine, std::span<double> total) override {
         return inner_.start_sum(mine, total);
     }
-    Pending start_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
-        for (const auto& message : receives) std::memset(message.data.data(), 0xff, message.data.size());
-        receives_ = receives;
-        sends_ = sends;
-        ++exchanges;
-        return {*this, 0};
-    }
     void charge(double bytes) override { charged += bytes; }
 
     int exchanges = 0;
@@ -92,9 +85,16 @@ public:
     std::function<void()> at_wait;  // called when the exchange is waited for, before anything arrives
 
 private:
-    void finish(int) override {
+    Pending post_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
+        for (const auto& message : receives) std::memset(message.data.data(), 0xff, message.data.size());
+        receives_ = receives;
+        sends_ = sends;
+        ++exchanges;
+        return {*this, 0};
+    }
+    std::optional<Clock::time_point> finish(int) override {
         if (at_wait) at_wait();
-        inner_.start_exchange(receives_, sends_).wait();
+        return inner_.start_exchange(receives_, sends_).wait();
     }
 
     MpiComm inner_;

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <map>
 
+#include "stretto/matrix/powers.hpp"
 #include "stretto/solvers/pipelined_s_step_gmres.hpp"
 #include "stretto/solvers/s_step_gmres.hpp"
+#include "stretto/testing/counting_comm.hpp"
 #include "systems.hpp"
 
 using namespace stretto;
@@ -24,6 +26,7 @@ const std::vector<std::string> variants{"gmres",
                                         "pipelined_gmres:l=5,warmup=10",
                                         "s_step_gmres:s=5",
                                         "s_step_gmres:s=7,orth=pip",
+                                        "s_step_gmres:s=6,h=3",
                                         "s_step_gmres:s=10,orth=bcgs2",
                                         "pipelined_s_step_gmres:l=2,t=5,warmup=10",
                                         "pipelined_s_step_gmres:l=3,t=4,tau=0,warmup=10",
@@ -250,7 +253,9 @@ TEST_P(CycleTest, KeepsTheRelationsOfArnoldi) {
                     int s = given;
                     Block block(V, m, s, kind);
                     GramSchmidt<double> one_by_one(V, m, GramSchmidt<double>::cgs2);
-                    EXPECT_EQ(s_step_gmres_cycle(V, K, block, one_by_one, basis, s, m - 1), 0);
+                    EXPECT_EQ(s_step_gmres_cycle(V, K, block, one_by_one, basis, s,
+                                                 std::min(given, K.prepare_powers(3)), m - 1),
+                              0);
                 },
                 kind == Block::pip    ? 1e-5
                 : kind == Block::pip2 ? 1e-8
@@ -271,6 +276,61 @@ INSTANTIATE_TEST_SUITE_P(Problems, CycleTest,
                          testing::Combine(testing::Values("poisson2d:33x29", "convdiff2d:31x33,peclet=50",
                                                           "convdiff2d:31x33,peclet=5000"),
                                           testing::Bool()));
+
+// h products for one exchange are h products, and take one exchange.
+TEST(MatrixPowers, AreProducts) {
+    MpiComm comm;
+    for (const auto* spec : {"poisson2d:23x31", "convdiff3d:7x8x9,peclet=20", "poisson2d:3x2"})
+        for (const int columns : {1, 3})
+            for (const int h : {1, 2, 3, 5}) {
+                CountingComm counting(comm);
+                const auto A = problem(counting, spec, 2);
+                const MatrixPowers<double> powers(A, h);
+                SmallMatrix<double> B(h + 2, h + 1, columns);
+                for (int j = 0; j < columns; ++j)
+                    for (int i = 0; i <= h; ++i) {
+                        B(i, i, j) = 1 + 0.5 * i + j;
+                        B(i + 1, i, j) = 3 + i;
+                        if (i == 2) B(i - 1, i, j) = -2;
+                    }
+                Workspace<double> workspace(A.local_rows(), columns, 2 * h + 2, 1);
+                const auto v = workspace.take_panel(h + 1), w = workspace.take_panel(h + 1);
+                const Global first = A.partition().first(comm.rank());
+                for (Index i = 0; i < A.local_rows(); ++i)
+                    for (int j = 0; j < columns; ++j) v[0](i, j) = w[0](i, j) = random_values(first + i, j);
+                const auto before = counting.exchanges;
+                powers.apply(v, 0, h, B);
+                EXPECT_LE(counting.exchanges - before, 1);
+                for (int i = 0; i < h; ++i) {
+                    A.apply(w[i], w[i + 1]);
+                    for (Index row = 0; row < A.local_rows(); ++row)
+                        for (int j = 0; j < columns; ++j) {
+                            auto& value = w[i + 1](row, j);
+                            value -= B(i, i, j) * w[i](row, j) + (i > 0 ? B(i - 1, i, j) * w[i - 1](row, j) : 0);
+                            value /= B(i + 1, i, j);
+                            ASSERT_NEAR(v[i + 1](row, j), value, 1e-12 * std::pow(3, i)) << spec << ", power " << i + 1;
+                        }
+                }
+                EXPECT_EQ(comm.size() == 1 || h == 1 ? 0 : 1, powers.redundancy() > 0) << spec;
+            }
+}
+
+// Where most rows would be multiplied by several ranks, it says so and takes an exchange for each product.
+TEST(MatrixPowers, FallBackWhereTheyDoNotPay) {
+    MpiComm comm;
+    const auto A = matrix(comm, 80, [](Global i, Global k) {
+        return i == k ? 10.0 : (7 * i + 11 * k) % 5 == 0 ? 0.1 : 0.0;
+    });
+    EXPECT_EQ(A.prepare_powers(4), comm.size() == 1 ? 4 : 1);
+    Values b(A, 1, random_values), x(A, 1);
+    SolveOptions o;
+    o.method = "s_step_gmres:s=4,h=4";
+    const auto result = solve<double>(comm, A, Identity{}, b.view(), x.view(), o);
+    EXPECT_TRUE(result.converged());
+    EXPECT_EQ(comm.size() > 1, std::ranges::any_of(result.events, [](const Event& event) {
+                  return event.text.find("going on with h=1") != std::string::npos;
+              }));
+}
 
 TEST(Newton, OrdersPairsTogether) {
     using C = std::complex<double>;

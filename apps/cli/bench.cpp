@@ -25,8 +25,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 struct Variant {
     std::string_view method;  // NAME[:key=value,…], as the tables show it
     bool preconditioned;

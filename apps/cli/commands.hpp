@@ -13,8 +13,16 @@ enum ExitCode { exit_converged = 0, exit_not_converged = 1, exit_bad_input = 2 }
 /// Asked to stop before the solve began.
 struct Interrupted {};
 
+/// How processes communicate, for any command.
+struct CommArguments {
+    std::string progress_mode = "auto";
+    std::string latency;  ///< emulated; empty: none
+    std::string machine;  ///< file where probes are kept; empty: none
+};
+
 /// The arguments of `stretto solve`.
 struct SolveArguments {
+    CommArguments comm;
     std::string problem;
     std::string rhs = "ones";
     int columns = 0;  ///< 0: one, or as many as the file has
@@ -28,13 +36,14 @@ struct SolveArguments {
     std::string formulation = "merged";
     std::string storage = "auto";
     int threads = 0;  ///< 0: the cores of the node over its ranks
-    std::string json, history, solution, plot;
+    std::string json, history, solution, plot, trace;
     bool true_residuals = false;  ///< in history and plot
     bool progress = false;        ///< also where standard error is no terminal
 };
 
 /// The arguments of `stretto bench`.
 struct BenchArguments {
+    CommArguments comm;
     std::string family;
     std::string problem;       ///< empty: that of the family
     std::vector<int> columns;  ///< empty: those of the family
@@ -46,12 +55,25 @@ struct BenchArguments {
     bool progress = false;
 };
 
-/// Collective. Solves and reports. Throws stretto::InputError on every rank alike.
-int run_solve(stretto::Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt);
+/// The arguments of `stretto overlap`.
+struct OverlapArguments {
+    int repetitions = 50;
+    std::string json, machine;
+    bool progress = false;
+};
+
+/// Collective. Solves and reports, on `comm`, which is `mpi` or something on top of it. Throws stretto::InputError on
+/// every rank alike.
+int run_solve(stretto::MpiComm& mpi, stretto::Comm& comm, const SolveArguments& arguments,
+              const std::atomic<bool>& interrupt);
 
 /// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
 /// stretto::InputError on every rank alike.
 int run_bench(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Measures what communication costs and what of it can be hidden, and keeps the laws in the machine file.
+/// Throws stretto::InputError on every rank alike.
+int run_overlap(stretto::MpiComm& mpi, const OverlapArguments& arguments, const std::atomic<bool>& interrupt);
 
 /// Prints methods, preconditioners and problems, with options and costs. On one rank.
 int run_list(const std::string& json);

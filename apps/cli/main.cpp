@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/latency_comm.hpp"
 #include "stretto/core/types.hpp"
 
 namespace {
@@ -33,6 +34,24 @@ CLI::Validator number(double minimum, double maximum, const char* what) {
                 return valid ? "" : "'" + text + "' is not " + what;
             },
             "", "number"};
+}
+
+void add_machine_option(CLI::App* command, std::string& machine) {
+    command->add_option("--machine", machine, "Keep what is measured of the machine in this JSON file");
+}
+
+void add_comm_options(CLI::App* command, CommArguments& comm) {
+    command
+        ->add_option(
+            "--progress-mode", comm.progress_mode,
+            "What lets reductions advance while their rank computes: none, poll (tests inside long kernels), thread "
+            "(one of ours), library (MPI's own, MPICH_ASYNC_PROGRESS=1), or auto (what a short probe finds best)")
+        ->check(CLI::IsMember({"none", "poll", "thread", "library", "auto"}))
+        ->capture_default_str();
+    command->add_option("--emulate-latency", comm.latency,
+                        "Every reduction takes at least so long while work goes on: TIME[,message=TIME][,jitter=TIME], "
+                        "as 500us,message=20us");
+    add_machine_option(command, comm.machine);
 }
 
 int run(int argc, char** argv, int rank) {
@@ -91,6 +110,11 @@ int run(int argc, char** argv, int rank) {
                               "Python's matplotlib");
     solve_command->add_flag("--true-residuals", solve.true_residuals,
                             "In history and plot also ‖b − Ax‖, for one more product an iteration");
+    solve_command->add_option(
+        "--trace", solve.trace,
+        "Write what ran and what was in flight on every rank to this file, in Chrome's trace format "
+        "(Perfetto)");
+    add_comm_options(solve_command, solve.comm);
     solve_command->add_option("--solution", solve.solution,
                               "Write x to this file, a Matrix Market array; {} stands for the method");
     solve_command->add_flag("--progress", solve.progress,
@@ -111,20 +135,32 @@ int run(int argc, char** argv, int rank) {
         ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
         ->capture_default_str();
     add_storage(bench_command, bench.storage);
+    add_comm_options(bench_command, bench.comm);
     bench_command->add_option("--threads", bench.threads, "Threads of a rank, as for solve")
         ->check(number(1, 1024, "a number of threads from 1 to 1024"));
     bench_command->add_option("--json", bench.json,
                               "Write the measurements as JSON to this file (- for standard output)");
     bench_command->add_flag("--progress", bench.progress, "Show the progress line also through mpirun");
 
+    OverlapArguments overlap;
+    auto* overlap_command =
+        app.add_subcommand("overlap", "Measure what communication costs here and what of it can be hidden");
+    overlap_command->add_option("--repetitions", overlap.repetitions, "Of each measurement")
+        ->check(number(1, 1e6, "a number of repetitions from 1 to 1e6"))
+        ->capture_default_str();
+    overlap_command->add_option("--json", overlap.json,
+                                "Write the measurements as JSON to this file (- for standard output)");
+    add_machine_option(overlap_command, overlap.machine);
+    overlap_command->add_flag("--progress", overlap.progress, "Show the progress line also through mpirun");
+
     std::string list_json;
     auto* list_command = app.add_subcommand("list", "Methods, preconditioners and problems, with options and costs");
     list_command->add_option("--json", list_json, "Write as JSON to this file (- for standard output)");
 
     if (const std::string_view command = argc > 1 ? argv[1] : ""; !command.empty() && command[0] != '-') {
-        if (command != "solve" && command != "bench" && command != "list")
+        if (command != "solve" && command != "bench" && command != "overlap" && command != "list")
             throw stretto::InputError(
-                fmt::format("there is no command '{}'; there are solve, bench and list", command));
+                fmt::format("there is no command '{}'; there are solve, bench, overlap and list", command));
     }
     try {
         app.parse(argc, argv);
@@ -138,16 +174,23 @@ int run(int argc, char** argv, int rank) {
     if (*list_command) return rank == 0 ? run_list(list_json) : 0;
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
-    stretto::MpiComm comm(MPI_COMM_WORLD);
-    return *bench_command ? run_bench(comm, bench, interrupted) : run_solve(comm, solve, interrupted);
+    const CommArguments& asked = *bench_command ? bench.comm : solve.comm;
+    stretto::MpiComm mpi(MPI_COMM_WORLD);
+    if (*overlap_command) return run_overlap(mpi, overlap, interrupted);
+    for (const auto mode : {stretto::ProgressMode::poll, stretto::ProgressMode::thread, stretto::ProgressMode::library})
+        if (name(mode) == asked.progress_mode) mpi.set_progress(mode);
+    std::optional<stretto::LatencyComm> slow;
+    if (!asked.latency.empty()) slow.emplace(mpi, stretto::parse_latency(asked.latency));
+    stretto::Comm& comm = slow ? static_cast<stretto::Comm&>(*slow) : mpi;
+    return *bench_command ? run_bench(comm, bench, interrupted) : run_solve(mpi, comm, solve, interrupted);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    // Threads compute; the main one alone communicates.
+    // Of those that compute, the main thread alone communicates; a progress thread does so beside it.
     int provided = MPI_THREAD_SINGLE;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int code = exit_bad_input;

@@ -21,6 +21,8 @@ constexpr int name_width = 28, status_width = 17;
 /// JSON has no NaN.
 ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
 
+double mean(const Comm& comm, double mine) { return all_sum(comm, mine) / comm.size(); }
+
 /// The whole solve: set-up, iterations of all methods that ran, safeguards; and the safeguards' part in it.
 ordered_json totals(const Comm& comm, const Ledger& ledger) {
     Counts all;
@@ -30,6 +32,8 @@ ordered_json totals(const Comm& comm, const Ledger& ledger) {
             {"preconditionings", all.preconditionings},
             {"reductions", all.reductions},
             {"hidden_reductions", all.hidden_reductions},
+            {"hidden_fraction", all.reductions > 0 ? mean(comm, all.hidden) / static_cast<double>(all.reductions) : 0},
+            {"lost_seconds", all_max(comm, all.lost)},
             {"bytes", all_sum(comm, all.bytes)},
             {"safeguard_applies", safeguards.applies},
             {"safeguard_reductions", safeguards.reductions}};
@@ -87,6 +91,8 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
          {"rtol", head_.rtol},
          {"atol", head_.atol},
          {"max_iterations", head_.max_iterations},
+         {"progress_mode", name(comm.progress_mode())},
+         {"emulated_latency", head_.latency},
          {"status", name(result.status)},
          {"converged", result.converged()},
          {"iterations", result.iterations},
@@ -98,6 +104,9 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
            {"preconditionings", per.preconditionings},
            {"reductions", per.reductions},
            {"hidden_reductions", per.hidden_reductions},
+           {"hidden_fraction", mean(comm, per.hidden_fraction)},
+           {"lost_seconds", all_max(comm, per.lost)},
+           {"seconds", all_max(comm, per.wall)},
            {"vector_reads", per.vector_reads},
            {"vector_writes", per.vector_writes},
            {"bytes", all_sum(comm, per.bytes)}}},
@@ -116,9 +125,11 @@ void Report::print_head() const {
         "{:.2f} s\n",
         head_.problem, head_.rows, head_.nonzeros, head_.columns, head_.columns == 1 ? "" : "s", head_.precond,
         head_.ranks, head_.ranks == 1 ? "" : "s", head_.threads, head_.threads == 1 ? "" : "s", head_.setup_seconds);
+    if (!head_.latency.empty()) fmt::print("  emulated latency: {}\n", head_.latency);
     for (const auto& remark : head_.remarks) fmt::print("  {}\n", remark);
-    fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>12}\n", "method", name_width, "status",
-               status_width, "iterations", "seconds", "ms/iter", "true resid", "reduct./it", "hidden", "reads+writes");
+    fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>7} {:>8} {:>12}\n", "method", name_width,
+               "status", status_width, "iterations", "seconds", "ms/iter", "true resid", "reduct./it", "hidden",
+               "overlap", "lost ms", "reads+writes");
     std::fflush(stdout);
 }
 
@@ -131,11 +142,12 @@ void Report::print_last() const {
     const int iterations = run["iterations"];
     const auto& per = run["per_iteration"];
     const auto& residual = run["relative_residual"];
-    fmt::print("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>12}\n", method, name_width,
-               run["status"].get<std::string>(), status_width, iterations, seconds,
+    fmt::print("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>6.0f}% {:>8.3f} {:>12}\n", method,
+               name_width, run["status"].get<std::string>(), status_width, iterations, seconds,
                iterations > 0 ? 1000 * seconds / iterations : 0,
                residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
-               count(per["reductions"]), count(per["hidden_reductions"]),
+               count(per["reductions"]), count(per["hidden_reductions"]), 100 * per["hidden_fraction"].get<double>(),
+               1000 * per["lost_seconds"].get<double>(),
                count(per["vector_reads"]) + "+" + count(per["vector_writes"]));
     std::fflush(stdout);
 }

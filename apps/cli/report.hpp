@@ -13,6 +13,7 @@ class Report {
 public:
     struct Head {
         std::string problem, precond, formulation;
+        std::string latency;  ///< emulated; empty: none
         stretto::Global rows, nonzeros;
         int columns, ranks, threads;
         double rtol, atol;

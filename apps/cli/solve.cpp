@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "input.hpp"
+#include "machine.hpp"
 #include "plot.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -25,6 +26,8 @@
 using namespace stretto;
 
 namespace {
+
+constexpr double most_probed = 4e7;  // bytes of a product on a rank, moved within 10 ms
 
 /// This rank's rows of the right-hand sides, row-major.
 ArrayFile load_rhs(const Comm& comm, const Problem& problem, const SolveArguments& arguments, int threads,
@@ -132,6 +135,57 @@ void check_symmetry(const SolveArguments& arguments, const Structure& structure,
     }
 }
 
+/// What the probe found, where there was one.
+struct Advice {
+    std::string remark;
+    bool hides_nothing = false;
+};
+
+/// Whether a method has reductions in flight while it multiplies.
+bool hides(const std::string& method, bool preconditioned) {
+    const Method& row = find_method(parse_spec(method).name);
+    return (preconditioned ? row.hidden_reductions_preconditioned : row.hidden_reductions) > 0;
+}
+
+/// Collective. With `auto`, sets the progress mode that hides reductions best, where there is something to hide.
+Advice choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A, const SolveArguments& arguments) {
+    const bool preconditioned = arguments.precond != "none";
+    if (arguments.comm.progress_mode != "auto" || comm.size() == 1 ||
+        std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); }))
+        return {};
+    MachineFile machine(comm, arguments.comm.machine, arguments.comm.latency);
+    auto found = machine.probe();
+    const bool known = found.has_value();
+    if (!known) {
+        found = probe(comm, mpi);
+        machine.keep(*found);
+    }
+    mpi.set_progress(found->choice());
+    // What a reduction can hide behind. A long product hides any, and would not fit into the time of a probe.
+    std::string product;
+    if (all_max(comm, A.bytes(1)) < most_probed) {
+        std::vector<double> x(static_cast<std::size_t>(A.local_rows())), y(x.size());
+        const auto start = Clock::now();
+        A.apply({x.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});
+        product = fmt::format("; a product takes {:.1f} µs", 1e6 * all_max(comm, to_seconds(Clock::now() - start)));
+    }
+    return {fmt::format("progress mode: {}{}{}", to_string(*found), product,
+                        known ? fmt::format(" (as kept in {})", arguments.comm.machine) : ""),
+            !found->hides()};
+}
+
+/// Says that a method has nothing from hiding, and which of its family does without at as few reductions.
+void advise(const std::string& method, bool preconditioned, Result& result) {
+    const Method& own = find_method(parse_spec(method).name);
+    if (!hides(method, preconditioned)) return;
+    for (const Method* other : methods())
+        if (other->classic == own.classic && other->reductions == 1 && other->hidden_reductions == 0)
+            result.events.insert(
+                result.events.begin(),
+                {0, fmt::format("no progress mode hides a reduction here: {} has no more of them and less to compute",
+                                other->name)});
+}
+
 /// Collective. Ends a run that was asked to stop before there is anything to report.
 void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
     if (all_max(comm, Global{interrupt}) > 0) throw Interrupted();
@@ -139,7 +193,7 @@ void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
 
 }  // namespace
 
-int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt) {
+int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt) {
     for (const auto& text : arguments.methods) {
         const Spec spec = parse_spec(text);
         (void)Options(spec, find_method(spec.name).options);
@@ -149,7 +203,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     const auto solutions = solution_files(arguments);
     if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
         throw InputError("--true-residuals go to --history or --plot");
-    std::vector<std::string> outputs{arguments.history, arguments.plot};
+    std::vector<std::string> outputs{arguments.history, arguments.plot, arguments.trace};
     std::ranges::copy(solutions, std::back_inserter(outputs));
     check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json, outputs);
     std::optional<Plot> plot;
@@ -175,6 +229,8 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
 
+    const auto advice = choose_progress(mpi, comm, A, arguments);
+
     auto remarks = structure.lines();
     remarks.push_back("hint: " + structure.hint());
     const auto& dealt = system.partition_quality();
@@ -183,10 +239,12 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
                                       dealt.halo, dealt.imbalance));
     std::ranges::copy(system.remarks(), std::back_inserter(remarks));
     std::ranges::move(storage_remarks(A), std::back_inserter(remarks));
+    if (!advice.remark.empty()) remarks.push_back(advice.remark);
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
                    .formulation = arguments.formulation,
+                   .latency = arguments.comm.latency,
                    .rows = A.rows(),
                    .nonzeros = A.nonzeros(),
                    .columns = b.columns,
@@ -214,6 +272,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         }
     };
     bool all_converged = true;
+    Trace trace;
     std::vector<double> x;
     for (std::size_t k = 0; k < arguments.methods.size(); ++k) {
         const auto& method = arguments.methods[k];
@@ -228,11 +287,13 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         options.history = !(arguments.history.empty() && arguments.plot.empty());
         options.true_history = arguments.true_residuals;
         options.interrupt = &interrupt;
+        if (!arguments.trace.empty()) options.trace = &trace;
         if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
-        const Result result =
+        Result result =
             solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
                           {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
         line.clear();
+        if (advice.hides_nothing) advise(method, M != nullptr, result);
         report.add(comm, method, result);
         if (comm.rank() == 0 && !json_only) report.print_last();
         if (options.history) report.keep_history(result);
@@ -243,6 +304,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         if (result.status == Status::interrupted) break;
     }
     if (comm.rank() == 0 && !json_only) report.print_foot();
+    if (!arguments.trace.empty()) attempt([&] { trace.write(comm, arguments.trace); });
     if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
     if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
     if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });

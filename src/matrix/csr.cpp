@@ -8,10 +8,11 @@
 #include <limits>
 #include <numeric>
 
-#include "panel.hpp"
+#include "row_sums.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/matrix/powers.hpp"
 
 namespace stretto {
 namespace {
@@ -22,6 +23,9 @@ constexpr Index nonzeros_ahead = 256;
 /// … and, for four columns or more, for the entry of x that is new to the cache, the last of a row, this many
 /// rows ahead (10 % with 7 points; 16 is better still there, but much worse with 27).
 constexpr Index rows_ahead = 8;
+
+// What is in flight may be looked after in between; a microsecond or so.
+constexpr std::size_t rows_of_a_piece = 128, elements_of_a_piece = 4096;
 
 template <class T>
 void prefetch_matrix(const T* values, const Index* columns, Index begin, Index end) {
@@ -49,9 +53,9 @@ template <class M, class T>
         prefetch_matrix(values, columns, start[i], start[i + 1]);
         if (m >= 4) prefetch_vector(start, columns, std::min(i + rows_ahead, end - 1), x, m);
         cover(m, [&]<int Width>(int c) {
-            Panel<Width, T> panel;
-            panel.add(values, columns, start[i], start[i + 1], x + c, stride);
-            panel.store(y + static_cast<std::size_t>(i) * stride + c);
+            RowSums<Width, T> sums;
+            sums.add(values, columns, start[i], start[i + 1], x + c, stride);
+            sums.store(y + static_cast<std::size_t>(i) * stride + c);
         });
     }
 }
@@ -212,32 +216,73 @@ template <class T>
 void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
     check_shapes(x, y);
     comm_->charge(bytes(x.columns()));
+    if (halo_.empty()) return multiply_interior(x, y);
+    auto arriving = halo_.start(x.data(), x.columns(), threads_);
+    multiply_interior(x, y);
+    arriving.wait();
+    multiply_interface(x, y);
+}
 
+template <class T>
+void CsrMatrix<T>::apply_local(MultiVector<T> x, MultiVector<T> y) const {
+    check_shapes(x, y);
+    comm_->charge(bytes(x.columns()));
+    multiply_interior(x, y);
+    if (!halo_.empty()) multiply_interface(x, y);
+}
+
+template <class T>
+void CsrMatrix<T>::multiply_interior(MultiVector<T> x, MultiVector<T> y) const {
     with_columns(x.columns(), [&](auto m) {
-        const auto stride = static_cast<std::size_t>(m);
         const Index *const start = start_.data(), *const columns = columns_.data();
         const T *const values = values_.data(), *const from = x.data();
         T* const to = y.data();
-        const auto interior = [&](std::size_t part) {
-            if (repeated_[part]) return repeated_[part].apply(from, to, m);
-            for (const auto [begin, end] : interior_[part]) multiply(m, start, columns, values, begin, end, from, to);
-        };
-        if (halo_.empty()) return each_part(interior);
-
-        auto arriving = halo_.start(from, m, threads_);
-        const T* const halo = halo_.values(m);
-        each_part(interior);
-        arriving.wait();
         each_part([&](std::size_t part) {
-            for (const auto [i, halo_begin] : interface_[part])
-                cover(m, [&]<int Width>(int c) {
-                    Panel<Width, T> panel;
-                    panel.add(values, columns, start[i], halo_begin, from + c, stride);
-                    panel.add(values, columns, halo_begin, start[i + 1], halo + c, stride, local_rows_);
-                    panel.store(to + static_cast<std::size_t>(i) * stride + c);
+            const int thread = static_cast<int>(part);
+            if (repeated_[part]) return repeated_[part].apply(from, to, m, Pieces(comm_, thread, elements_of_a_piece));
+            Pieces pieces(comm_, thread, rows_of_a_piece);
+            for (const auto [begin, end] : interior_[part])
+                pieces(begin, end, [&](std::size_t first, std::size_t last) {
+                    multiply(m, start, columns, values, static_cast<Index>(first), static_cast<Index>(last), from, to);
                 });
         });
     });
+}
+
+template <class T>
+void CsrMatrix<T>::multiply_interface(MultiVector<T> x, MultiVector<T> y) const {
+    with_columns(x.columns(), [&](auto m) {
+        const auto stride = static_cast<std::size_t>(m);
+        const Index *const start = start_.data(), *const columns = columns_.data();
+        const T *const values = values_.data(), *const from = x.data(), *const halo = halo_.values(m);
+        T* const to = y.data();
+        each_part([&](std::size_t part) {
+            for (const auto [i, halo_begin] : interface_[part])
+                cover(m, [&]<int Width>(int c) {
+                    RowSums<Width, T> sums;
+                    sums.add(values, columns, start[i], halo_begin, from + c, stride);
+                    sums.add(values, columns, halo_begin, start[i + 1], halo + c, stride, local_rows_);
+                    sums.store(to + static_cast<std::size_t>(i) * stride + c);
+                });
+        });
+    });
+}
+
+template <class T>
+int CsrMatrix<T>::prepare_powers(int h) const {
+    constexpr double most_redundant = 0.5;
+    if (h < 2) return 1;
+    if (powers_ && powers_->depth() == h) return h;
+    auto powers = std::make_shared<const MatrixPowers<T>>(*this, h);
+    if (all_max(*comm_, powers->redundancy()) > most_redundant) return 1;
+    powers_ = std::move(powers);
+    return h;
+}
+
+template <class T>
+void CsrMatrix<T>::apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const {
+    comm_->charge(powers_->redundant_bytes(v[first].columns()));
+    powers_->apply(v, first, count, B);
 }
 
 template <class T>

@@ -81,12 +81,10 @@ void RepeatedRows<T>::finish() {
 }
 
 template <class T>
-void RepeatedRows<T>::apply(const T* x, T* y, int m) const {
+void RepeatedRows<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
     const auto width = static_cast<std::size_t>(m);
-    for (const auto& [begin, end, row] : runs_) {
-        const Row& terms = rows_[static_cast<std::size_t>(row)];
-        const std::size_t last = static_cast<std::size_t>(end) * width;
-        for (std::size_t at = static_cast<std::size_t>(begin) * width; at < last; at += piece) {
+    const auto multiply = [&](const Row& terms, std::size_t at, std::size_t last) {
+        for (; at < last; at += piece) {
             const std::size_t size = std::min(piece, last - at);
             if (terms.begin == terms.end) std::fill_n(y + at, size, T{});
             for (std::size_t k = terms.begin; k < terms.end; k += most_terms) {
@@ -101,7 +99,12 @@ void RepeatedRows<T>::apply(const T* x, T* y, int m) const {
                     pass<false>(count, &values_[k], from, y + at, size);
             }
         }
-    }
+    };
+    for (const auto& [begin, end, row] : runs_)
+        pieces(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end) * width,
+               [&, &terms = rows_[static_cast<std::size_t>(row)]](std::size_t at, std::size_t last) {
+                   multiply(terms, at, last);
+               });
 }
 
 template class RepeatedRows<double>;

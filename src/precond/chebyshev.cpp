@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "../matrix/panel.hpp"
+#include "../matrix/row_sums.hpp"
 #include "kinds.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/parallel.hpp"

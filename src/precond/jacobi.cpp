@@ -7,6 +7,9 @@
 #include "stretto/core/parallel.hpp"
 
 namespace stretto {
+namespace {
+constexpr std::size_t rows_of_a_piece = 1024;
+}
 
 Jacobi::Jacobi(const CsrMatrix<double>& A) : comm_(&A.comm()), threads_(A.threads()), inverse_(A.diagonal()) {
     Global zeros = 0;
@@ -22,10 +25,12 @@ void Jacobi::apply(MultiVector<double> r, MultiVector<double> z) const {
     const auto m = static_cast<std::size_t>(r.columns());
     parallel(threads_, [&](int t, int threads) {
         const Share rows(inverse_.size(), t, threads);
-        const double* from = r.data() + rows.begin * m;
-        double* to = z.data() + rows.begin * m;
-        for (std::size_t row = rows.begin; row < rows.end; ++row, from += m, to += m)
-            for (std::size_t j = 0; j < m; ++j) to[j] = inverse_[row] * from[j];
+        Pieces(comm_, t, rows_of_a_piece)(rows.begin, rows.end, [&](std::size_t begin, std::size_t end) {
+            const double* from = r.data() + begin * m;
+            double* to = z.data() + begin * m;
+            for (std::size_t row = begin; row < end; ++row, from += m, to += m)
+                for (std::size_t j = 0; j < m; ++j) to[j] = inverse_[row] * from[j];
+        });
     });
 }
 

@@ -3,7 +3,7 @@
 // and Huckle 1997; here the pattern is fixed).
 #include <algorithm>
 
-#include "../matrix/panel.hpp"
+#include "../matrix/row_sums.hpp"
 #include "local.hpp"
 
 extern "C" void dgelsy_(const int* m, const int* n, const int* columns, double* a, const int* lda, double* b,
@@ -22,10 +22,10 @@ public:
             const auto stride = static_cast<std::size_t>(m);
             for (Index i = 0; i < inverse_.rows(); ++i)
                 cover(m, [&]<int Width>(int c) {
-                    Panel<Width, double> panel;
-                    panel.add(inverse_.values.data(), inverse_.columns.data(), inverse_.start[i], inverse_.start[i + 1],
-                              r + c, stride);
-                    panel.store(z + static_cast<std::size_t>(i) * stride + c);
+                    RowSums<Width, double> sums;
+                    sums.add(inverse_.values.data(), inverse_.columns.data(), inverse_.start[i], inverse_.start[i + 1],
+                             r + c, stride);
+                    sums.store(z + static_cast<std::size_t>(i) * stride + c);
                 });
         });
     }

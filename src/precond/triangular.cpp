@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "../matrix/panel.hpp"
+#include "../matrix/row_sums.hpp"
 #include "local.hpp"
 #include "stretto/core/error.hpp"
 
@@ -50,10 +50,10 @@ void Triangular::solve_in_place(const double* r, double* z, int columns) const {
         const auto n = static_cast<std::size_t>(rows());
         const auto sweep = [&](const Half& half, std::size_t at, std::size_t row, const double* from, double scale) {
             cover(m, [&]<int Width>(int c) {
-                Panel<Width, double> panel;
-                panel.add(half.values.data(), half.columns.data(), half.start[at], half.start[at + 1], z + c, stride);
+                RowSums<Width, double> sums;
+                sums.add(half.values.data(), half.columns.data(), half.start[at], half.start[at + 1], z + c, stride);
                 const std::size_t place = row * stride + static_cast<std::size_t>(c);
-                for (int j = 0; j < Width; ++j) z[place + j] = scale * (from[place + j] - panel.sum[j]);
+                for (int j = 0; j < Width; ++j) z[place + j] = scale * (from[place + j] - sums.sum[j]);
             });
         };
         for (std::size_t i = 0; i < n; ++i) sweep(lower_, i, i, r, 1);

@@ -79,6 +79,11 @@ void NewtonBasis::choose(const SmallMatrix<double>& H, int k, int j) {
     if (kind_ == chebyshev) std::ranges::copy(chebyshev_shifts(length_, lowest, highest), sigma.begin());
 }
 
+bool NewtonBasis::second_of_pair(int from_begin) const {
+    return std::ranges::any_of(
+        shifts_, [&](const Shifts& shifts) { return shifts.sigma[static_cast<std::size_t>(from_begin)].imag() < 0; });
+}
+
 void NewtonBasis::step(int from_begin, SmallMatrix<double>& B, int i) const {
     for (int j = 0; j < B.columns(); ++j) {
         const auto& [sigma, theta, size] = shifts_[static_cast<std::size_t>(j)];

@@ -57,6 +57,8 @@ PerIteration::PerIteration(const Counts& counts, int iterations) {
     vector_reads = mean(counts.vectors.reads);
     vector_writes = mean(counts.vectors.writes);
     bytes = mean(counts.bytes);
+    if (counts.reductions > 0) hidden_fraction = counts.hidden / static_cast<double>(counts.reductions);
+    lost = mean(counts.lost);
     std::ranges::transform(counts.seconds, seconds.begin(), mean);
 }
 

@@ -7,6 +7,7 @@ namespace stretto {
 namespace {
 constexpr OptionInfo options[] = {
     {"s", 5, 1, 50, "vectors of a block", true},
+    {"h", 1, 1, 50, "products for one exchange of the halo, without a preconditioner (matrix powers kernel)", true},
     restart_option,
     {"orth", 1, 0, 2, "orthogonalisation of a block", false, BlockGramSchmidt<double>::names},
     {"basis", 0, 0, 2, "of a block", false, NewtonBasis::names},

@@ -82,6 +82,8 @@ public:
     }
 
     Result run() {
+        const auto booking = V_.comm().book_in(V_.ledger());
+        V_.ledger().trace_to(options_.trace);
         judge();
         bool stuck = false;
         while (unfinished() && !stop_.out_of_iterations() && !V_.interrupted()) {
@@ -152,7 +154,9 @@ private:
         std::vector<double> start;
         for (const auto& column : columns_) start.push_back(column.finished ? NAN : column.residual);
         stop_.begin(method_options_, start, stuck);
+        const auto began = Clock::now();
         method_->run(V_, A_, M_, b_, x_, stop_);
+        if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
         vectors_ = std::max(vectors_, V_.workspace().taken());
         V_.workspace().release(0);
         V_.thaw();
@@ -236,8 +240,11 @@ private:
     }
 
     PerIteration per_iteration() const {
-        return stop_.steady_iterations() > 0 ? PerIteration(stop_.steady(), stop_.steady_iterations())
-                                             : PerIteration(V_.ledger().at(Phase::iteration), stop_.iteration());
+        const int steady = stop_.steady_iterations();
+        if (steady == 0) return PerIteration(V_.ledger().at(Phase::iteration), stop_.iteration());
+        PerIteration result(stop_.steady(), steady);
+        result.wall = stop_.steady_seconds() / steady;
+        return result;
     }
 
     static std::string_view reason(Status status) {
@@ -300,6 +307,7 @@ private:
         result.history = stop_.take_history();
         result.true_history = stop_.take_true_history();
         result.finished_by = method_->name;
+        V_.ledger().trace_to(nullptr);
         result.ledger = V_.ledger();
         result.per_iteration = fell_back_ ? per_iteration_ : per_iteration();
         result.vectors = vectors_;
@@ -355,10 +363,9 @@ Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_ident
     if (all_max(comm, Global{b.columns()}) != all_min(comm, Global{b.columns()}))
         throw InputError("the ranks disagree on the number of right-hand sides");
 
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     Result result = Driver<T>(comm, spec, A, M, b, x, options).run();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    result.solve_seconds = all_max(comm, seconds.count());
+    result.solve_seconds = all_max(comm, to_seconds(Clock::now() - start));
     return result;
 }
 

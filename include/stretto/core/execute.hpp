@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/comm.hpp"
 #include "stretto/core/panel_kernels.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/statement.hpp"
@@ -76,9 +77,9 @@ struct List {
 template <class T>
 class CpuExecutor {
 public:
-    /// For vectors of `columns` columns, on `threads` threads.
-    CpuExecutor(int columns, int threads, Formulation formulation)
-        : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation) {
+    /// For vectors of `columns` columns, on `threads` threads. Lets the communication of `comm` advance.
+    CpuExecutor(int columns, int threads, Formulation formulation, Comm* comm = nullptr)
+        : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation), comm_(comm) {
         vector_lanes_ = about(most_lanes);
         period_ = PanelKernels<T>::period(columns);
         panel_lanes_ = period_ * std::max<std::size_t>(1, most_panel_lanes / period_);
@@ -143,6 +144,7 @@ private:
     static constexpr std::size_t most_lanes = 64, block_bytes = 6656;
     static constexpr std::size_t most_panel_lanes = 512;  // measured: 256 to 1024 are alike
     static constexpr std::size_t serial_below = 8192;
+    static constexpr std::size_t blocks_of_a_piece = 16;  // about a microsecond
 
     /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
     /// smaller.
@@ -246,8 +248,10 @@ private:
         parallel(threads, [&](int t, int all) {
             T* accumulators = accumulators_.data() + static_cast<std::size_t>(t) * sums;
             const Share mine(blocks, t, all);
-            for (std::size_t block = mine.begin; block < mine.end; ++block)
-                run_block(statement, block * lanes, lanes, accumulators);
+            Pieces(comm_, t, blocks_of_a_piece)(mine.begin, mine.end, [&](std::size_t begin, std::size_t end) {
+                for (std::size_t block = begin; block < end; ++block)
+                    run_block(statement, block * lanes, lanes, accumulators);
+            });
             if (t == all - 1 && rest > 0) run_block(statement, blocks * lanes, rest, accumulators);
         });
     }
@@ -360,6 +364,7 @@ private:
     std::size_t columns_;
     int threads_;
     Formulation formulation_;
+    Comm* comm_;
     std::size_t vector_lanes_ = 1, panel_lanes_ = 1, period_ = 1;
     std::size_t lanes_ = 1;  // of the group that runs, at most
     bool share_coefficients_ = true;

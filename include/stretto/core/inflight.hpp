@@ -23,11 +23,13 @@ struct SumState {
     struct Slot {
         std::vector<double> mine, total;
         bool busy = false;
+        int number = 0;
     };
 
     explicit SumState(int width) : columns(width), slots(slots_at_first) {
         frozen.reserve(static_cast<std::size_t>(width));
-        for (auto& slot : slots) {
+        for (int number = 0; auto& slot : slots) {
+            slot.number = number++;
             slot.mine.reserve(dots_at_first * static_cast<std::size_t>(width));
             slot.total.reserve(dots_at_first * static_cast<std::size_t>(width));
         }
@@ -35,7 +37,8 @@ struct SumState {
 
     Slot& take(std::size_t size) {
         auto free = std::ranges::find_if(slots, [](const Slot& slot) { return !slot.busy; });
-        Slot& slot = free == slots.end() ? slots.emplace_back() : *free;
+        Slot& slot =
+            free == slots.end() ? slots.emplace_back(Slot{{}, {}, false, static_cast<int>(slots.size())}) : *free;
         slot.busy = true;
         slot.mine.resize(size);
         slot.total.resize(size);
@@ -68,20 +71,29 @@ struct SumState {
 template <class T, int K>
 class [[nodiscard]] InFlight {
 public:
-    InFlight(SumState& state, SumState::Slot& slot, int count, Pending pending)
-        : state_(&state),
+    /// Starts the sum of what the slot holds.
+    InFlight(Comm& comm, SumState& state, SumState::Slot& slot, int count)
+        : comm_(&comm),
+          state_(&state),
           slot_(&slot),
           count_(count),
-          pending_(std::move(pending)),
           phase_(state.ledger.phase()),
-          work_at_start_(state.ledger.work()) {}
+          work_at_start_(state.ledger.work()) {
+        const auto watch = state.ledger.time(Kernel::reductions);
+        start_ = Clock::now();
+        pending_ = comm.start_sum(slot.mine, slot.total);
+        posted_ = Clock::now();
+    }
     InFlight(InFlight&& other) noexcept
-        : state_(other.state_),
+        : comm_(other.comm_),
+          state_(other.state_),
           slot_(std::exchange(other.slot_, nullptr)),
           count_(other.count_),
           pending_(std::move(other.pending_)),
           phase_(other.phase_),
-          work_at_start_(other.work_at_start_) {}
+          work_at_start_(other.work_at_start_),
+          start_(other.start_),
+          posted_(other.posted_) {}
     InFlight& operator=(InFlight&& other) noexcept {
         finish();
         slot_ = std::exchange(other.slot_, nullptr);
@@ -89,6 +101,8 @@ public:
         pending_ = std::move(other.pending_);
         phase_ = other.phase_;
         work_at_start_ = other.work_at_start_;
+        start_ = other.start_;
+        posted_ = other.posted_;
         return *this;
     }
     ~InFlight() { finish(); }
@@ -104,7 +118,6 @@ public:
             for (const int j : state_->frozen) sum[j] = T{};
         }
         state_->interrupted = state_->interrupted || *value > 0;
-        finish();
         return sums;
     }
 
@@ -117,30 +130,36 @@ public:
             for (const int j : state_->frozen) entry[j] = T{};
         }
         state_->interrupted = state_->interrupted || *value > 0;
-        finish();
     }
 
 private:
+    /// The numbers; the slot they are in is not used again before the next sum is started.
     const double* arrived() {
         if (!slot_) throw std::logic_error("a sum in flight is waited for once");
-        const auto watch = state_->ledger.time(Kernel::reductions);
-        pending_.wait();
-        return slot_->total.data();
+        const double* const value = slot_->total.data();
+        finish();
+        return value;
     }
     void finish() {
-        pending_.wait();
         if (!slot_) return;
+        auto& ledger = state_->ledger;
+        const auto watch = ledger.time(Kernel::reductions);
+        const auto wait = Clock::now();
+        const auto ready = pending_.wait();
         // Read or dropped, it is booked where it was started.
-        if (state_->ledger.work() > work_at_start_) ++state_->ledger.at(phase_).hidden_reductions;
+        if (ledger.work() > work_at_start_) ++ledger.at(phase_).hidden_reductions;
+        ledger.book(phase_, {start_, posted_, wait, Clock::now(), ready, comm_->progresses()}, slot_->number);
         std::exchange(slot_, nullptr)->busy = false;
     }
 
+    Comm* comm_;
     SumState* state_;
     SumState::Slot* slot_;
     int count_;
     Pending pending_;
     Phase phase_;  // at the start
     std::int64_t work_at_start_;
+    Clock::time_point start_, posted_;
 };
 
 }  // namespace stretto

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "stretto/core/statement.hpp"
+#include "stretto/core/trace.hpp"
+#include "stretto/core/types.hpp"
 
 namespace stretto {
 
-enum class Kernel { apply, precondition, vectors, reductions };
-inline constexpr std::array<std::pair<Kernel, std::string_view>, 4> kernels{{{Kernel::apply, "apply"},
-                                                                             {Kernel::precondition, "precondition"},
-                                                                             {Kernel::vectors, "vectors"},
-                                                                             {Kernel::reductions, "reductions"}}};
+/// What time is booked under. A kind is added by its name here and its row below.
+enum class Kernel { apply, precondition, vectors, reductions, halo };
+inline constexpr auto kernels = std::to_array<std::pair<Kernel, std::string_view>>({
+    {Kernel::apply, "apply"},
+    {Kernel::precondition, "precondition"},
+    {Kernel::vectors, "vectors"},
+    {Kernel::reductions, "reductions"},
+    {Kernel::halo, "halo"},
+});
 
 /// What a stretch of a solve did on this rank.
 struct Counts {
@@ -23,6 +30,8 @@ struct Counts {
     std::int64_t preconditionings = 0;
     std::int64_t reductions = 0;
     std::int64_t hidden_reductions = 0;  ///< with a product or a preconditioner between start and wait
+    double hidden = 0;                   ///< reductions, each counted by the fraction of it that was hidden (Flight)
+    double lost = 0;                     ///< seconds that reductions kept this rank from working
     Traffic vectors;                     ///< statements only, in vectors of n × m values
     double bytes = 0;                    ///< statements, products and preconditioners on this rank
     std::array<double, kernels.size()> seconds{};
@@ -40,6 +49,8 @@ private:
         preconditionings += sign * other.preconditionings;
         reductions += sign * other.reductions;
         hidden_reductions += sign * other.hidden_reductions;
+        hidden += sign * other.hidden;
+        lost += sign * other.lost;
         vectors.reads += sign * other.vectors.reads;
         vectors.writes += sign * other.vectors.writes;
         bytes += sign * other.bytes;
@@ -52,11 +63,29 @@ private:
 /// add.
 enum class Phase { setup, iteration, safeguard };
 
-/// The account of a solve: counts, and seconds by kernel, of each phase. Counting is always on; it costs well under a
+/// When a reduction was in flight, as this rank saw it.
+struct Flight {
+    Clock::time_point start, posted;         ///< before and after it was handed to the communicator
+    Clock::time_point wait, end;             ///< when it was waited for, and when that ended
+    std::optional<Clock::time_point> ready;  ///< empty: some time before `wait`, nobody saw when
+    bool progresses;                         ///< whether it advanced while this rank computed
+
+    double lost() const { return to_seconds((posted - start) + (end - wait)); }
+
+    /// The fraction of its time in flight that this rank did not lose. Where nothing lets it advance meanwhile, the
+    /// time before a wait that blocked counts for nothing: the reduction would have taken as long without it.
+    double hidden() const {
+        if (!progresses && ready && *ready > wait) return 0;
+        const double flight = to_seconds(std::max(ready.value_or(wait), posted) - start);
+        return flight > 0 ? std::clamp(1 - lost() / flight, 0.0, 1.0) : 0;
+    }
+};
+
+/// The account of a solve: counts, and seconds by kernel, of each phase. It is always kept; that costs well under a
 /// microsecond per statement group.
 class Ledger {
 public:
-    Counts& now() { return counts_[static_cast<std::size_t>(phase_)]; }
+    Counts& now() { return at(phase_); }
     Phase phase() const { return phase_; }
     Counts& at(Phase phase) { return counts_[static_cast<std::size_t>(phase)]; }
     const Counts& at(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
@@ -83,24 +112,49 @@ public:
     };
     Switch book(Phase phase) { return {*this, phase}; }
 
-    /// Adds the time until the end of the scope to a kernel.
+    /// Adds the time until the end of the scope to a kernel, less what watches inside the scope add to theirs.
     class [[nodiscard]] Watch {
     public:
-        Watch(Ledger& ledger, Kernel kernel) : seconds_(ledger.now().seconds[static_cast<std::size_t>(kernel)]) {}
+        /// Without a ledger it does nothing.
+        Watch(Ledger* ledger, Kernel kernel)
+            : ledger_(ledger), kernel_(kernel), outer_(ledger ? std::exchange(ledger->watch_, this) : nullptr) {}
         Watch(const Watch&) = delete;
-        ~Watch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+        ~Watch() {
+            if (!ledger_) return;
+            const auto end = Clock::now();
+            const auto all = end - start_;
+            ledger_->now().seconds[static_cast<std::size_t>(kernel_)] += to_seconds(all - inside_);
+            ledger_->watch_ = outer_;
+            if (outer_) outer_->inside_ += all;
+            if (ledger_->trace_)
+                ledger_->trace_->add_kernel(kernels[static_cast<std::size_t>(kernel_)].second, start_, end);
+        }
 
     private:
-        using Clock = std::chrono::steady_clock;
-        double& seconds_;
+        Ledger* ledger_;
+        Kernel kernel_;
+        Watch* outer_;
+        Clock::duration inside_{};
         Clock::time_point start_ = Clock::now();
     };
-    Watch time(Kernel kernel) { return {*this, kernel}; }
+    Watch time(Kernel kernel) { return {this, kernel}; }
+
+    /// Books a reduction that was started under `phase`. `lane`: one that no other in flight has.
+    void book(Phase phase, const Flight& flight, int lane) {
+        at(phase).hidden += flight.hidden();
+        at(phase).lost += flight.lost();
+        if (trace_) trace_->add_reduction(lane, flight.start, flight.ready.value_or(flight.wait));
+    }
+    Trace* trace() const { return trace_; }
+    /// Also keeps every span of time (null: no longer).
+    void trace_to(Trace* trace) { trace_ = trace; }
 
 private:
     std::array<Counts, 3> counts_;
     std::int64_t work_ = 0;
     Phase phase_ = Phase::setup;
+    Watch* watch_ = nullptr;  // the innermost
+    Trace* trace_ = nullptr;
 };
 
 }  // namespace stretto

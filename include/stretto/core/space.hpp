@@ -26,7 +26,7 @@ public:
         : comm_(comm),
           rows_(rows),
           sums_(columns),
-          executor_(columns, threads, formulation),
+          executor_(columns, threads, formulation, &comm),
           workspace_(rows, columns, vectors, threads) {
         const Global mine = rows;
         Global before = 0;
@@ -71,8 +71,7 @@ public:
         execute(slot.mine.data(), statements...);
         slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
         ++ledger().now().reductions;
-        const auto watch = ledger().time(Kernel::reductions);
-        return InFlight<T, K>(sums_, slot, count, comm_.start_sum(slot.mine, slot.total));
+        return InFlight<T, K>(comm_, sums_, slot, count);
     }
 
     /// Watches a flag that may be raised at any time (by a signal handler); all ranks see it at the same

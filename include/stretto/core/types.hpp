@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace stretto {
@@ -16,5 +17,9 @@ template <class I>
 constexpr I round_up(I value, I step) {
     return (value + step - 1) / step * step;
 }
+
+/// What all times are measured by.
+using Clock = std::chrono::steady_clock;
+inline double to_seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace stretto

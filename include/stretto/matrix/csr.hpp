@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "stretto/core/buffer.hpp"
 #include "stretto/core/comm.hpp"
 #include "stretto/core/multivector.hpp"
+#include "stretto/core/panel.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/matrix/halo.hpp"
 #include "stretto/matrix/local_rows.hpp"
@@ -14,6 +16,9 @@
 #include "stretto/matrix/repeated_rows.hpp"
 
 namespace stretto {
+
+template <class T>
+class MatrixPowers;
 
 /// How a matrix is kept for its products: whichever of its forms moves the fewest bytes, or as compressed rows.
 enum class Storage { automatic, compressed_rows };
@@ -37,6 +42,17 @@ public:
     /// Allocates only in the first call with a given m. Only one apply of a matrix may run at a time. Throws
     /// InputError when the shapes disagree.
     void apply(MultiVector<T> x, MultiVector<T> y) const;
+
+    /// y = A x where the halo's values stand at halo_values(m): what is left of apply when they have come otherwise.
+    void apply_local(MultiVector<T> x, MultiVector<T> y) const;
+    T* halo_values(int columns) const { return halo_.values(columns); }
+
+    /// Collective. Gets ready to multiply several times in a row with one exchange (MatrixPowers). Returns how often:
+    /// h, or 1 where the rows that more than one rank would multiply are more than half of some rank's own.
+    int prepare_powers(int h) const;
+    /// Collective. v_{i+1} = (A v_i − B(i, i) v_i − B(i − 1, i) v_{i−1}) / B(i + 1, i) for i = first … first + count −
+    /// 1, with as many products as prepare_powers returned at most. B(first − 1, first) must be zero.
+    void apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const;
 
     /// Collective. y = Aᵀ x for the same shapes: what the local rows have for rows of other ranks is sent there and
     /// added. One thread; meant for methods that need it once.
@@ -100,6 +116,8 @@ private:
     void store(const LocalRows<T>& rows);
     void find_repetition(std::size_t part);
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
+    void multiply_interior(MultiVector<T> x, MultiVector<T> y) const;
+    void multiply_interface(MultiVector<T> x, MultiVector<T> y) const;
 
     template <class Work>
     void each_part(Work&& work) const;
@@ -119,6 +137,7 @@ private:
     std::vector<RepeatedRows<T>> repeated_;  // the interior ones again, where that pays
 
     Halo<T> halo_;
+    mutable std::shared_ptr<const MatrixPowers<T>> powers_;
 };
 
 extern template class CsrMatrix<double>;

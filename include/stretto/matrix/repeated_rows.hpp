@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/comm.hpp"
 #include "stretto/core/types.hpp"
 
 namespace stretto {
@@ -27,8 +28,8 @@ public:
     explicit operator bool() const { return !runs_.empty(); }
     int different_rows() const { return static_cast<int>(rows_.size()); }
 
-    /// y = A x in the rows added, for m columns.
-    void apply(const T* x, T* y, int m) const;
+    /// y = A x in the rows added, for m columns. `pieces` are of elements of y.
+    void apply(const T* x, T* y, int m, Pieces pieces) const;
 
     /// Bytes of the runs.
     double bytes() const { return static_cast<double>(runs_.size() * sizeof(Run)); }

@@ -33,6 +33,12 @@ public:
               [](const void* self, MultiVector<T> x, MultiVector<T> y) { static_cast<const Op*>(self)->apply(x, y); }),
           bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
+        if constexpr (requires { op.prepare_powers(1); }) {
+            prepare_powers_ = [](const void* self, int h) { return static_cast<const Op*>(self)->prepare_powers(h); };
+            apply_powers_ = [](const void* self, const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) {
+                static_cast<const Op*>(self)->apply_powers(v, first, count, B);
+            };
+        }
         bool transpose = true;
         if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
         if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })
@@ -44,6 +50,11 @@ public:
 
     explicit operator bool() const { return op_ != nullptr; }
     void apply(MultiVector<T> x, MultiVector<T> y) const { apply_(op_, x, y); }
+    /// Several products for one exchange, where the operator has that (CsrMatrix).
+    int prepare_powers(int h) const { return prepare_powers_ ? prepare_powers_(op_, h) : 1; }
+    void apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const {
+        apply_powers_(op_, v, first, count, B);
+    }
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const { apply_transpose_(op_, x, y); }
     bool has_transpose() const { return !op_ || apply_transpose_; }
     double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
@@ -55,6 +66,8 @@ private:
     void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
+    int (*prepare_powers_)(const void*, int) = nullptr;
+    void (*apply_powers_)(const void*, const Panel<T>&, int, int, const SmallMatrix<T>&) = nullptr;
     std::optional<Index> local_rows_;
 };
 
@@ -71,6 +84,12 @@ public:
     void apply(MultiVector<T> x, MultiVector<T> y) const {
         account([&] { op_.apply(x, y); });
     }
+    /// How many products one exchange will serve: h, or 1 where the operator cannot, or it would not pay.
+    int prepare_powers(int h) const { return op_ ? op_.prepare_powers(h) : 1; }
+    /// CsrMatrix::apply_powers, counted as so many products and the vector work between them.
+    void apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const {
+        account([&] { op_.apply_powers(v, first, count, B); }, count);
+    }
     /// y = Aᵀ x, counted as a product.
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
         account([&] { op_.apply_transpose(x, y); });
@@ -78,14 +97,14 @@ public:
 
 private:
     template <class Work>
-    void account(Work&& work) const {
+    void account(Work&& work, int count = 1) const {
         if (!op_) return;
         const auto watch = ledger_->time(kernel_);
         work();
         ledger_->work_done();
         auto& counts = ledger_->now();
-        ++(kernel_ == Kernel::apply ? counts.applies : counts.preconditionings);
-        counts.bytes += bytes_;
+        (kernel_ == Kernel::apply ? counts.applies : counts.preconditionings) += count;
+        counts.bytes += count * bytes_;
     }
 
     AnyOperator<T> op_;

@@ -60,6 +60,11 @@ public:
         }
     }
 
+    /// How many products one exchange will serve: h, or 1 with a preconditioner or where that does not pay.
+    int prepare_powers(int h) const { return M_ ? 1 : A_.prepare_powers(h); }
+    /// The same as A and column i of B, for i = first … first + count − 1, on the vectors of Q.
+    void powers(int first, int count) const { A_.apply_powers(Q, first, count, B); }
+
     /// Begins a cycle: recomputes b − A x, takes back a step that made it larger, and makes it q₀. False: nothing is
     /// left to do.
     bool begin() {

@@ -36,6 +36,9 @@ public:
     /// Column i of B, A V = V B, for the step of this number from the beginning of a block, 0 … length − 1.
     void step(int from_begin, SmallMatrix<double>& B, int i) const;
 
+    /// Whether the step of this number needs v_{i−1}, for some right-hand side.
+    bool second_of_pair(int from_begin) const;
+
     bool chosen() const { return chosen_; }
     /// The largest modulus of a Ritz value: about the norm of A M⁻¹.
     double norm(int j) const { return shifts_[static_cast<std::size_t>(j)].largest; }

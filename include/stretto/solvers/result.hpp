@@ -41,8 +41,12 @@ struct ColumnResult {
 /// The cost of one iteration as its paper has it, without set-up and safeguards.
 struct PerIteration {
     double applies = 0, preconditionings = 0, reductions = 0, hidden_reductions = 0;
-    double vector_reads = 0, vector_writes = 0;    ///< of n × m values, by statements
-    double bytes = 0;                              ///< on this rank: statements, products, preconditioners
+    double vector_reads = 0, vector_writes = 0;  ///< of n × m values, by statements
+    double bytes = 0;                            ///< on this rank: statements, products, preconditioners
+    /// Of a reduction, the fraction of its time in flight that this rank did not lose (Flight); 0 without reductions.
+    double hidden_fraction = 0;
+    double wall = 0;                               ///< seconds, safeguards included
+    double lost = 0;                               ///< seconds that reductions kept this rank from working
     std::array<double, kernels.size()> seconds{};  ///< on this rank
 
     PerIteration() = default;

@@ -8,10 +8,11 @@
 namespace stretto {
 
 /// A cycle of s-step GMRES: a block of s vectors from q_j on, orthonormalised together. Until there are shifts, after
-/// `warmup` columns, blocks are of one vector. Returns how many blocks had to be cut; s is then what was left.
+/// `warmup` columns, blocks are of one vector. Up to h products take one exchange (line 2). Returns how many blocks had
+/// to be cut; s is then what was left.
 template <class T>
 int s_step_gmres_cycle(Space<T>& V, Arnoldi<T>& K, BlockGramSchmidt<T>& block, GramSchmidt<T>& one_by_one,
-                       NewtonBasis& basis, int& s, int warmup) {
+                       NewtonBasis& basis, int& s, int h, int warmup) {
     const auto& q = K.Q;
     int cut = 0;
     for (int j = 0, kept = 0; j < K.m; j += kept) {
@@ -19,10 +20,20 @@ int s_step_gmres_cycle(Space<T>& V, Arnoldi<T>& K, BlockGramSchmidt<T>& block, G
             for (int k = 0; k < V.columns(); ++k) basis.choose(K.H, K.used(k), k);
         const int n = basis.chosen() ? std::min(s, K.m - j) : 1;
         K.start_at(j);
-        for (int i = j; i < j + n; ++i) {
+        for (int i = j, count = 1; i < j + n; i += count) {
+            if (!basis.chosen()) {
+                K.op(q[i], q[i + 1]);
+                continue;
+            }
+            // One exchange brings one vector, so no powers begin with a step that needs two.
+            count = basis.second_of_pair(i - j) ? 1 : std::min(h, j + n - i);
+            while (count > 1 && i + count < j + n && basis.second_of_pair(i + count - j)) --count;
+            for (int k = i; k < i + count; ++k) basis.step(k - j, K.B, k);
+            if (count > 1) {
+                K.powers(i, count);
+                continue;
+            }
             K.op(q[i], q[i + 1]);
-            if (!basis.chosen()) continue;
-            basis.step(i - j, K.B, i);
             const int first = std::max(i - 1, j);
             const auto next = q.part(i + 1, 1);
             V.run(next <<= (next - q.part(first, i + 1 - first) * K.B.from(first, i)) / K.B.from(i + 1, i));
@@ -58,13 +69,17 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
     Block block(V, m, s, static_cast<typename Block::Kind>(stop.option("orth")));
     NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), s, V.columns());
 
+    const int asked = static_cast<int>(stop.option("h")), h = std::min(K.prepare_powers(asked), s);
+    if (h < std::min(asked, s))
+        stop.event(fmt::format("h={} would not pay, or there is a preconditioner: going on with h={}", asked, h));
+
     restarted(
         V,
         K,
         stop,
         [&] {
             const bool own = basis.chosen();
-            if (s_step_gmres_cycle(V, K, block, one_by_one, basis, s, std::min(warmup, m - 1)) > 0)
+            if (s_step_gmres_cycle(V, K, block, one_by_one, basis, s, h, std::min(warmup, m - 1)) > 0)
                 stop.event(fmt::format("a block was dependent: going on with s={}", s));
             return own;
         },

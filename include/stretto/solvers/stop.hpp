@@ -234,6 +234,7 @@ public:
     /// were: the exact cost of an iteration, without the way into the loop and out of it.
     const Counts& steady() const { return steady_; }
     int steady_iterations() const { return steady_iterations_; }
+    double steady_seconds() const { return steady_seconds_; }
     /// Where a method that hands over leaves its last direction.
     void keep_direction(MultiVector<T> direction) { direction_ = direction; }
     void report_to(std::function<void(const ProgressInfo&)> progress) { progress_ = std::move(progress); }
@@ -249,11 +250,14 @@ private:
     void book() {
         if (V_.ledger().phase() != Phase::iteration) return;
         const Counts& now = V_.ledger().at(Phase::iteration);
+        const auto time = Clock::now();
         if (booked_attempt_ == attempt_) {
             steady_ += now;
             steady_ -= booked_;
             ++steady_iterations_;
+            steady_seconds_ += to_seconds(time - booked_at_);
         }
+        booked_at_ = time;
         booked_ = now;
         booked_attempt_ = attempt_;
     }
@@ -352,6 +356,8 @@ private:
     Counts booked_, steady_;
     int booked_attempt_ = -1;
     int steady_iterations_ = 0;
+    double steady_seconds_ = 0;
+    Clock::time_point booked_at_;
     bool keep_history_ = false;
     MultiVector<T> direction_;
     bool has_direction_ = false;

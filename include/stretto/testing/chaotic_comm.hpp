@@ -5,6 +5,7 @@
 #include <chrono>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -17,10 +18,12 @@ namespace stretto {
 /// promised. Results are delivered at wait() and not before; until then their buffers hold NaN. What was
 /// given to be sent is copied, so that changing it afterwards does not go unnoticed elsewhere. At a wait,
 /// others under way may complete first, and every wait may be late.
-class ChaoticComm final : public Comm {
+class ChaoticComm final : public WrappedComm {
 public:
     ChaoticComm(Comm& inner, std::uint64_t seed)
-        : Comm(inner.mpi()), inner_(inner), random_(splitmix64(seed) + static_cast<std::uint64_t>(inner.rank())) {}
+        : WrappedComm(inner), random_(splitmix64(seed) + static_cast<std::uint64_t>(inner.rank())) {}
+
+    bool progresses() const override { return false; }
 
     Pending start_sum(std::span<const double> mine, std::span<double> total) override {
         auto& slot = take();
@@ -32,7 +35,8 @@ public:
         return started(slot);
     }
 
-    Pending start_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
+private:
+    Pending post_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
         auto& slot = take();
         std::vector<Message> private_receives, private_sends;
         for (const auto& [rank, data] : receives) add(slot.deliveries, data);
@@ -44,9 +48,6 @@ public:
         return started(slot);
     }
 
-    void charge(double bytes) override { inner_.charge(bytes); }
-
-private:
     struct Delivery {
         std::span<std::byte> target;
         std::vector<std::byte> received;
@@ -84,7 +85,7 @@ private:
 
     std::uint64_t next() { return random_ = splitmix64(random_); }
 
-    void finish(int ticket) override {
+    std::optional<Clock::time_point> finish(int ticket) override {
         if (const auto late = next(); late % 4 == 0)
             std::this_thread::sleep_for(std::chrono::microseconds(late / 4 % 50));
         if (auto& other = slots_[next() % slots_.size()]; other.used) other.pending.wait();
@@ -92,9 +93,9 @@ private:
         slot.pending.wait();
         for (auto& [target, received] : slot.deliveries) std::ranges::copy(received, target.begin());
         slot.used = false;
+        return Clock::now();
     }
 
-    Comm& inner_;
     std::deque<Slot> slots_;
     std::uint64_t random_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stretto/core/comm.hpp"
@@ -10,9 +11,9 @@
 namespace stretto {
 
 /// Passes everything on and counts it: for tests that a method communicates as its registry row says.
-class CountingComm final : public Comm {
+class CountingComm final : public WrappedComm {
 public:
-    explicit CountingComm(Comm& inner) : Comm(inner.mpi()), inner_(inner) {}
+    using WrappedComm::WrappedComm;
 
     std::int64_t sums = 0, summed_values = 0, exchanges = 0, messages_sent = 0, bytes_sent = 0;
     double bytes_charged = 0;
@@ -29,18 +30,18 @@ public:
         most_sums_in_flight = std::max(most_sums_in_flight, ++sums_in_flight_);
         return keep(inner_.start_sum(mine, total), true);
     }
-    Pending start_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
-        ++exchanges;
-        messages_sent += static_cast<std::int64_t>(sends.size());
-        for (const auto& send : sends) bytes_sent += static_cast<std::int64_t>(send.data.size());
-        return keep(inner_.start_exchange(receives, sends), false);
-    }
     void charge(double bytes) override {
         bytes_charged += bytes;
         inner_.charge(bytes);
     }
 
 private:
+    Pending post_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
+        ++exchanges;
+        messages_sent += static_cast<std::int64_t>(sends.size());
+        for (const auto& send : sends) bytes_sent += static_cast<std::int64_t>(send.data.size());
+        return keep(inner_.start_exchange(receives, sends), false);
+    }
     Pending keep(Pending pending, bool is_sum) {
         std::size_t ticket = 0;
         while (ticket < under_way_.size() && under_way_[ticket].used) ++ticket;
@@ -49,14 +50,15 @@ private:
         most_in_flight = std::max(most_in_flight, ++in_flight_);
         return {*this, static_cast<int>(ticket)};
     }
-    void finish(int ticket) override {
+    std::optional<Clock::time_point> finish(int ticket) override {
         auto& entry = under_way_[static_cast<std::size_t>(ticket)];
-        entry.pending.wait();
+        const auto ready = entry.pending.wait();
         entry.used = false;
         --in_flight_;
-        if (!entry.is_sum) return;
+        if (!entry.is_sum) return ready;
         --sums_in_flight_;
         work_during_sums.push_back(work - entry.work_at_start);
+        return ready;
     }
 
     struct Entry {
@@ -65,7 +67,6 @@ private:
         bool is_sum = false;
         std::int64_t work_at_start = 0;
     };
-    Comm& inner_;
     std::vector<Entry> under_way_;
     int in_flight_ = 0, sums_in_flight_ = 0;
 };

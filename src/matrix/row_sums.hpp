@@ -6,14 +6,14 @@
 
 #include "stretto/core/types.hpp"
 
-// Products of sparse rows with m columns: panels of columns, of widths known at compile time, so that their
+// Products of sparse rows with m columns: groups of columns, of widths known at compile time, so that their
 // sums stay in registers and their loops vectorise.
 
 namespace stretto {
 
 /// Width neighbouring columns of one row of y, held in registers.
 template <int Width, class T>
-struct Panel {
+struct RowSums {
     T sum[Width] = {};
 
     void add(const T* values, const Index* columns, Index begin, Index end, const T* x, std::size_t stride,
@@ -29,14 +29,14 @@ struct Panel {
     }
 };
 
-/// Calls work<Width>(c) for panels that cover columns 0 … m − 1, the widest first.
+/// Calls work<Width>(c) for groups that cover columns 0 … m − 1, the widest first.
 template <int Width = 16, class Work>
 void cover(int m, Work&& work, int c = 0) {
     for (; m - c >= Width; c += Width) work.template operator()<Width>(c);
     if constexpr (Width > 1) cover<Width / 2>(m, work, c);
 }
 
-/// Calls work(m), with m known at compile time where it is one panel: strides are then constants.
+/// Calls work(m), with m known at compile time where it is one group: strides are then constants.
 template <class Work>
 void with_columns(int m, Work&& work) {
     switch (m) {

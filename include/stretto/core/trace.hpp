@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/types.hpp"
+
+namespace stretto {
+
+class Comm;
+
+/// The timeline of a rank: what ran when, and what was in flight meanwhile. The ledger of a solve fills it.
+class Trace {
+public:
+    /// Spans beyond `most` are left out (48 bytes each).
+    explicit Trace(std::size_t most = 1'000'000) : most_(most) {}
+
+    /// Names must outlive the trace.
+    void add_method(std::string_view name, Clock::time_point begin, Clock::time_point end) {
+        add(name, methods, begin, end);
+    }
+    void add_kernel(std::string_view name, Clock::time_point begin, Clock::time_point end) {
+        add(name, kernels, begin, end);
+    }
+    void add_exchange(Clock::time_point begin, Clock::time_point end) { add("halo exchange", exchanges, begin, end); }
+    /// `lane`: one that no other reduction in flight has.
+    void add_reduction(int lane, Clock::time_point begin, Clock::time_point end) {
+        add("reduction", reductions + lane, begin, end);
+    }
+
+    /// Collective. Writes the timelines of all ranks in Chrome's trace format, which Perfetto reads: a process for each
+    /// rank; methods, kernels, halo exchanges and reductions in flight are its tracks. Throws InputError, the same on
+    /// every rank, if rank 0 cannot write.
+    void write(const Comm& comm, const std::string& path) const;
+
+private:
+    enum Track { methods, kernels, exchanges, reductions };  // the last of as many as are in flight at once
+    struct Span {
+        std::string_view name;
+        int track;
+        Clock::time_point begin, end;
+    };
+
+    void add(std::string_view name, int track, Clock::time_point begin, Clock::time_point end) {
+        if (spans_.size() < most_)
+            spans_.push_back({name, track, begin, end});
+        else
+            ++left_out_;
+    }
+
+    std::size_t most_;
+    std::size_t left_out_ = 0;
+    std::vector<Span> spans_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/core/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "stretto/core/collective.hpp"
+#include "stretto/core/comm.hpp"
+
+namespace stretto {
+namespace {
+
+/// What to subtract from a time of this rank to have it on rank 0's clock. The ranks of a node share a clock; with
+/// others the best of some round trips tells, to half of what it took.
+Clock::duration clock_offset(const Comm& comm) {
+    constexpr int tag = 13, trips = 20;
+    using Ticks = Clock::rep;
+    char mine[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    MPI_Get_processor_name(mine, &length);
+    const std::string here(mine, static_cast<std::size_t>(length));
+    const bool shared = broadcast(comm, here, 0) == here;
+    const auto others = all_gather(comm, static_cast<int>(!shared));
+    const auto now = [] { return Clock::now().time_since_epoch().count(); };
+    Clock::duration offset{}, shortest = Clock::duration::max();
+    for (int rank = 1; rank < comm.size(); ++rank) {
+        if (!others[static_cast<std::size_t>(rank)]) continue;
+        for (int trip = 0; trip < trips; ++trip) {
+            Ticks ticks = 0;
+            if (comm.rank() == 0) {
+                MPI_Recv(&ticks, 1, MPI_INT64_T, rank, tag, comm.mpi(), MPI_STATUS_IGNORE);
+                ticks = now();
+                MPI_Send(&ticks, 1, MPI_INT64_T, rank, tag, comm.mpi());
+            } else if (comm.rank() == rank) {
+                const Ticks before = now();
+                MPI_Send(&before, 1, MPI_INT64_T, 0, tag, comm.mpi());
+                MPI_Recv(&ticks, 1, MPI_INT64_T, 0, tag, comm.mpi(), MPI_STATUS_IGNORE);
+                const Ticks after = now();
+                if (Clock::duration(after - before) < shortest) {
+                    shortest = Clock::duration(after - before);
+                    offset = Clock::duration(before + (after - before) / 2 - ticks);
+                }
+            }
+        }
+    }
+    return offset;
+}
+
+}  // namespace
+
+void Trace::write(const Comm& comm, const std::string& path) const {
+    const auto offset = clock_offset(comm);
+    auto earliest = Clock::time_point::max();
+    for (const auto& span : spans_) earliest = std::min(earliest, span.begin - offset);
+    const auto first = all_min(comm, Global{earliest.time_since_epoch().count()});
+    const auto microseconds = [](Clock::duration duration) { return 1e6 * to_seconds(duration); };
+    const auto since_first = [&](Clock::time_point time) {
+        return microseconds(time - offset - Clock::time_point(Clock::duration(first)));
+    };
+    const int rank = comm.rank();
+    int last_track = reductions;
+    std::string text;
+    for (const auto& [name, track, begin, end] : spans_) {
+        last_track = std::max(last_track, track);
+        text += fmt::format(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}},)"
+                            "\n",
+                            name, rank, track, since_first(begin), microseconds(end - begin));
+    }
+    const auto describe = [&](const char* what, int track, const std::string& name) {
+        text += fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}},)"
+                            "\n",
+                            what, rank, track, name);
+    };
+    describe("process_name", 0,
+             fmt::format("rank {}{}", rank, left_out_ > 0 ? fmt::format(" ({} spans left out)", left_out_) : ""));
+    describe("thread_name", methods, "method");
+    describe("thread_name", kernels, "kernels");
+    describe("thread_name", exchanges, "halo exchange in flight");
+    for (int track = reductions; track <= last_track; ++track) describe("thread_name", track, "reduction in flight");
+
+    // One rank after the other: the whole may be larger than rank 0 has memory for.
+    constexpr int tag = 14;
+    constexpr std::size_t limit = std::size_t{1} << 30;
+    std::ofstream file;
+    const auto put = [&](const std::string& part) { file << part; };
+    agree(comm, [&] {
+        if (rank != 0) return;
+        file.open(path);
+        if (!file) throw InputError("cannot write " + path);
+        file << "{\"traceEvents\":[\n";
+        put(text);
+    });
+    for (int from = 1; from < comm.size(); ++from) {
+        if (rank == from) {
+            const auto size = static_cast<Global>(text.size());
+            MPI_Send(&size, 1, MPI_INT64_T, 0, tag, comm.mpi());
+            for (std::size_t at = 0; at < text.size(); at += limit)
+                MPI_Send(text.data() + at, static_cast<int>(std::min(limit, text.size() - at)), MPI_CHAR, 0, tag,
+                         comm.mpi());
+        } else if (rank == 0) {
+            Global size = 0;
+            MPI_Recv(&size, 1, MPI_INT64_T, from, tag, comm.mpi(), MPI_STATUS_IGNORE);
+            text.resize(static_cast<std::size_t>(size));
+            for (std::size_t at = 0; at < text.size(); at += limit)
+                MPI_Recv(text.data() + at, static_cast<int>(std::min(limit, text.size() - at)), MPI_CHAR, from, tag,
+                         comm.mpi(), MPI_STATUS_IGNORE);
+            put(text);
+        }
+    }
+    agree(comm, [&] {
+        if (rank != 0) return;
+        // The comma behind the last span needs one more entry.
+        file << R"({"name":"stretto","ph":"M","pid":0,"tid":0,"args":{}}]})" << "\n";
+        if (!file.flush()) throw InputError("cannot write " + path);
+    });
+}
+
+}  // namespace stretto

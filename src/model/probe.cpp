@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/model/probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stretto/core/collective.hpp"
+#include "stretto/model/benchmarks.hpp"
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t values = 4;        // as many as an iteration sums, or so
+constexpr double budget = 0.02;          // seconds for the modes together; what else is done takes as long at most
+constexpr double longest = 0.005;        // a reduction that takes longer is measured once and not hidden
+constexpr double clearly = 0.1;          // what a mode must gain over none: a tenth of the reduction
+constexpr double next_to_nothing = 0.9;  // of it remains
+
+double gamma_of(const Probe& probe, ProgressMode mode) {
+    for (const auto& [each, gamma] : probe.gamma)
+        if (each == mode) return gamma;
+    return 1;
+}
+
+}  // namespace
+
+ProgressMode Probe::choice() const {
+    ProgressMode best = ProgressMode::none;
+    for (const auto& [mode, remains] : gamma)
+        if (remains < gamma_of(*this, best) - (best == ProgressMode::none ? clearly : 0)) best = mode;
+    return best;
+}
+
+bool Probe::hides() const { return gamma_of(*this, choice()) < next_to_nothing; }
+
+Probe probe(Comm& comm, MpiComm& mpi) {
+    const auto start = Clock::now();
+    std::vector<double> mine(values, 1.0), total(values);
+    Probe result;
+    result.reduction = longest;
+    // The first also wakes what sleeps; the fastest of some is the latency.
+    for (int k = 0; k < 5 && all_max(comm, to_seconds(Clock::now() - start)) < budget / 2; ++k) {
+        const auto began = Clock::now();
+        comm.start_sum(mine, total).wait();
+        const double took = all_max(comm, to_seconds(Clock::now() - began));
+        result.reduction = k == 0 ? took : std::min(result.reduction, took);
+    }
+    if (result.reduction <= longest) {
+        const auto modes = offered_modes();
+        // Each repetition takes a reduction and as much work, and there are two more without either.
+        const double once = 2 * result.reduction * static_cast<double>(modes.size() + 1);
+        const int repetitions = static_cast<int>(std::clamp(budget / once, 1.0, 30.0));
+        Work work;
+        const auto measured = measure_overlap(comm, mpi, values, modes, repetitions, work);
+        result.reduction = measured.blocking;
+        for (const auto& each : measured.modes) result.gamma.emplace_back(each.mode, each.gamma);
+    }
+    result.seconds = all_max(comm, to_seconds(Clock::now() - start));
+    return result;
+}
+
+std::string to_string(const Probe& probe) {
+    std::string text = fmt::format("{}; a reduction takes {:.1f} µs", name(probe.choice()), 1e6 * probe.reduction);
+    for (const auto& [mode, remains] : probe.gamma)
+        text += fmt::format("{} {} {:.0f} %", mode == ProgressMode::none ? ", of which remain behind work:" : ",",
+                            name(mode), 100 * remains);
+    return text;
+}
+
+}  // namespace stretto

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "stretto/core/error.hpp"
+#include "stretto/core/latency_comm.hpp"
+#include "stretto/testing/chaotic_comm.hpp"
+#include "systems.hpp"
+
+using namespace stretto;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A matrix whose product takes at least so long, without computing: it does so on a busy machine, too.
+class SlowMatrix {
+public:
+    SlowMatrix(const CsrMatrix<double>& A, Clock::duration time) : A_(A), time_(time) {}
+    void apply(MultiVector<double> x, MultiVector<double> y) const {
+        const auto end = Clock::now() + time_;
+        A_.apply(x, y);
+        std::this_thread::sleep_until(end);
+    }
+    double bytes(int columns) const { return A_.bytes(columns); }
+
+private:
+    const CsrMatrix<double>& A_;
+    Clock::duration time_;
+};
+
+/// Per iteration, seconds.
+struct Times {
+    double lost, hidden_fraction;
+};
+
+/// What an iteration of a method loses to reductions that take `latency`, where a product takes `work`.
+Times times(Comm& on, const std::string& method, Clock::duration latency, Clock::duration work) {
+    LatencyComm comm(on, {.reduction = latency});
+    const auto A = problem(comm, "poisson2d:12");
+    const SlowMatrix slow(A, work);
+    Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
+    SolveOptions options;
+    options.method = method;
+    options.rtol = 0;
+    options.max_iterations = 12;
+    const auto result = solve<double>(comm, slow, Identity{}, b.view(), x.view(), options);
+    return {all_max(comm, result.per_iteration.lost), all_min(comm, result.per_iteration.hidden_fraction)};
+}
+
+/// Other programs may disturb a measurement, but not every time.
+template <class Measure, class Good>
+void eventually(Comm& comm, Measure measure, Good good) {
+    Times last{};
+    for (int attempt = 0; attempt < 5; ++attempt) {
+        last = measure();
+        if (all_min(comm, Global{good(last)}) > 0) return;
+    }
+    ADD_FAILURE() << "lost " << 1e3 * last.lost << " ms per iteration, hidden " << last.hidden_fraction;
+}
+
+constexpr auto d = 20ms;
+constexpr double d_seconds = 0.02;
+
+TEST(EmulatedLatency, IsReadFromText) {
+    const auto all = parse_latency("500us,message=1.5ms,jitter=20ns");
+    EXPECT_EQ(all.reduction, 500us);
+    EXPECT_EQ(all.message, 1500us);
+    EXPECT_EQ(all.jitter, 20ns);
+    EXPECT_EQ(parse_latency("0").reduction, 0s);
+    EXPECT_EQ(parse_latency("message=1s").message, 1s);
+    for (const auto* bad : {"", "5", "5 us", "us", "-1us", "1us,2us", "1us,colour=2us", "1us,", "nan", "inf s", "61s"})
+        EXPECT_THROW(parse_latency(bad), InputError) << bad;
+}
+
+TEST(EmulatedLatency, HoldsBackSumsAndExchanges) {
+    MpiComm mpi;
+    LatencyComm comm(mpi, {.reduction = 30ms, .message = 20ms, .jitter = 5ms});
+    std::array<double, 10> mine{}, total{};
+    mine.fill(comm.rank() + 1);
+    const auto start = Clock::now();
+    std::vector<Pending> sums;
+    for (std::size_t k = 0; k < mine.size(); ++k)
+        sums.push_back(comm.start_sum(std::span(mine).subspan(k, 1), std::span(total).subspan(k, 1)));
+    for (auto& sum : sums) {
+        const auto ready = sum.wait();
+        EXPECT_GE(Clock::now() - start, 30ms);
+        ASSERT_TRUE(ready);
+        EXPECT_GE(*ready - start, 30ms);
+    }
+    // Ten in flight at once take what one takes.
+    EXPECT_LT(all_min(comm, to_seconds(Clock::now() - start)), 0.2);
+    for (const double value : total) EXPECT_EQ(value, comm.size() * (comm.size() + 1) / 2);
+
+    const int right = (comm.rank() + 1) % comm.size(), left = (comm.rank() + comm.size() - 1) % comm.size();
+    double out = comm.rank(), in = -1;
+    const Message receive{left, std::as_writable_bytes(std::span(&in, 1))};
+    const Message send{right, std::as_writable_bytes(std::span(&out, 1))};
+    const auto posted = Clock::now();
+    comm.start_exchange({&receive, 1}, {&send, 1}).wait();
+    EXPECT_GE(Clock::now() - posted, 20ms);
+    EXPECT_EQ(in, left);
+}
+
+TEST(EmulatedLatency, IsLostAsOftenAsAMethodWaits) {
+    MpiComm comm;
+    // Work of half a latency: two reductions that hide nothing, one of them, one half hidden, and one that two products
+    // hide. No load can make it less than what is not hidden.
+    const auto measured = [&](const char* method) { return [&comm, method] { return times(comm, method, d, d / 2); }; };
+    eventually(comm, measured("cg"), [](const Times& t) {
+        EXPECT_GE(t.lost, 1.99 * d_seconds);
+        return t.lost < 2.5 * d_seconds && t.hidden_fraction < 0.05;
+    });
+    eventually(comm, measured("single_reduction_cg"), [](const Times& t) {
+        EXPECT_GE(t.lost, 0.99 * d_seconds);
+        return t.lost < 1.5 * d_seconds && t.hidden_fraction < 0.05;
+    });
+    eventually(comm, measured("pipelined_cg"), [](const Times& t) {
+        return std::abs(t.lost - 0.5 * d_seconds) < 0.2 * d_seconds && std::abs(t.hidden_fraction - 0.5) < 0.2;
+    });
+    eventually(comm, measured("deep_pipelined_cg:l=3,lmax=8,drift=1,growth=1e300"),
+               [](const Times& t) { return t.lost < 0.2 * d_seconds && t.hidden_fraction > 0.8; });
+}
+
+TEST(EmulatedLatency, IsHiddenBehindEnoughWork) {
+    MpiComm comm;
+    eventually(
+        comm, [&] { return times(comm, "pipelined_cg", d, d + d / 2); },
+        [](const Times& t) { return t.lost < 0.2 * d_seconds && t.hidden_fraction > 0.9; });
+}
+
+TEST(EmulatedLatency, ChangesNoBit) {
+    MpiComm mpi;
+    LatencyComm slow(mpi, {.reduction = 200us, .message = 50us, .jitter = 200us});
+    const auto A = problem(mpi, "jump2d:23x31,contrast=100"), slow_A = problem(slow, "jump2d:23x31,contrast=100");
+    for (const auto* method : {"cg", "pipelined_cg", "deep_pipelined_cg:l=3", "pipelined_bicgstab"}) {
+        Values b(A, 2, [](Global row, int j) { return uniform(5, row, j); }), x(A, 2), slow_x(A, 2);
+        SolveOptions options;
+        options.method = method;
+        const auto plain = solve<double>(mpi, A, Identity{}, b.view(), x.view(), options);
+        const auto late = solve<double>(slow, slow_A, Identity{}, b.view(), slow_x.view(), options);
+        EXPECT_EQ(plain.iterations, late.iterations) << method;
+        EXPECT_EQ(x.data(), slow_x.data()) << method;
+    }
+}
+
+// What is delivered at a wait and not before was not hidden, whatever work there was.
+TEST(HiddenFraction, IsZeroUnderChaos) {
+    MpiComm mpi;
+    ChaoticComm comm(mpi, 3);
+    const auto A = problem(comm, "poisson2d:30");
+    for (const auto* method : {"cg", "pipelined_cg", "deep_pipelined_cg", "pipelined_bicgstab"}) {
+        Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
+        SolveOptions options;
+        options.method = method;
+        const auto result = solve<double>(comm, A, Identity{}, b.view(), x.view(), options);
+        EXPECT_EQ(result.per_iteration.hidden_fraction, 0) << method;
+        EXPECT_GT(result.per_iteration.lost, 0) << method;
+    }
+}
+
+TEST(HiddenFraction, FollowsFromWhatWasSeen) {
+    const auto at = [](int us) { return Clock::time_point(std::chrono::microseconds(us)); };
+    using Seen = std::optional<Clock::time_point>;
+    // Started at 0, posted at 10, waited for at 90.
+    const auto hidden = [&](int end, Seen ready, bool progresses) {
+        return Flight{at(0), at(10), at(90), at(end), ready, progresses}.hidden();
+    };
+    EXPECT_DOUBLE_EQ(hidden(90, Seen(at(50)), true), 0.8);
+    EXPECT_DOUBLE_EQ(hidden(100, Seen(at(100)), true), 0.8);
+    EXPECT_DOUBLE_EQ(hidden(100, Seen(at(100)), false), 0);  // what it did before the wait was for nothing
+    EXPECT_DOUBLE_EQ(hidden(90, Seen(), false), 8.0 / 9);    // the library did it unasked
+    EXPECT_DOUBLE_EQ(hidden(90, Seen(at(5)), true), 0);      // complete when it was posted
+}
+
+TEST(Seconds, AreBookedOnce) {
+    Ledger ledger;
+    {
+        const auto outer = ledger.time(Kernel::apply);
+        std::this_thread::sleep_for(2ms);
+        const auto inner = ledger.time(Kernel::halo);
+        std::this_thread::sleep_for(20ms);
+    }
+    EXPECT_GE(ledger.seconds(Kernel::halo), 0.02);
+    EXPECT_GE(ledger.seconds(Kernel::apply), 0.002);
+    EXPECT_LT(ledger.seconds(Kernel::apply), ledger.seconds(Kernel::halo));
+}
+
+TEST(Seconds, OfExchangesAreHalo) {
+    MpiComm mpi;
+    LatencyComm comm(mpi, {.message = 5ms});
+    const auto A = problem(comm, "poisson2d:12");
+    Values b(A, 1, [](Global, int) { return 1.0; }), x(A, 1);
+    const auto result = solve<double>(comm, A, Identity{}, b.view(), x.view());
+    std::int64_t applies = 0;
+    for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard})
+        applies += result.ledger.at(phase).applies;
+    if (A.neighbours() > 0) {
+        EXPECT_GT(result.ledger.seconds(Kernel::halo), 0.9 * 0.005 * static_cast<double>(applies));
+        EXPECT_GT(result.per_iteration.seconds[static_cast<std::size_t>(Kernel::halo)], 0.0045);
+    } else {
+        EXPECT_EQ(result.ledger.seconds(Kernel::halo), 0);
+    }
+}
+
+}  // namespace
