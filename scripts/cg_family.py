@@ -33,7 +33,7 @@ DEFAULTS = {"growth": 100, "drift": 1e-9, "check": 50, "gap": 0.1, "warmup": 20}
 CHOOSING = (1e-8, 1e-12)  # tolerances at which the thresholds were chosen
 SEEDS = (1, 2, 3)
 BENCHED = ("poisson2d:2048", "diagonal:poisson2d,2048")
-RELIED_RTOL, RELIED_MAX_IT, RELIED_TIMEOUT = 1e-12, 20000, 120
+RELIED_RTOL, RELIED_MAX_IT, RELIED_TIMEOUT = 1e-12, 5000, 10
 
 
 def laplacian_bounds(n, epsilon=1.0):
@@ -44,11 +44,11 @@ def laplacian_bounds(n, epsilon=1.0):
 
 
 # Problem, preconditioner, and the ends of the spectrum where they are known.
-RELIED = (("poisson2d:200", "none", laplacian_bounds(200)), ("poisson2d:400", "none", laplacian_bounds(400)),
-          ("aniso2d:200,epsilon=1e-3", "none", laplacian_bounds(200, 1e-3)),
-          ("jump2d:200,contrast=1e5", "none", None), ("jump2d:200,contrast=1e5", "jacobi", None),
-          ("nos3", "none", None), ("bcsstk16", "jacobi", None), ("bcsstk13", "jacobi", None),
-          ("wathenSmall", "none", None), ("pyamg_bar", "none", None))
+RELIED = (("poisson2d:100", "none", laplacian_bounds(100)), ("poisson2d:200", "none", laplacian_bounds(200)),
+          ("aniso2d:100,epsilon=1e-3", "none", laplacian_bounds(100, 1e-3)),
+          ("jump2d:100,contrast=1e5", "none", None), ("jump2d:100,contrast=1e5", "jacobi", None),
+          ("nos3", "none", None), ("bcsstk16", "jacobi", None), ("wathenSmall", "none", None),
+          ("pyamg_bar", "none", None))
 PETSC = ("cg", "groppcg", "pipecg", "pipecgrr", *(f"pipelcg {depth}{shifts}" for shifts in ("", " bounds")
                                                   for depth in (1, 2, 3)))
 
@@ -96,7 +96,7 @@ def measure_peers(arguments):
                 spec += f" -ksp_pipelcg_pipel {more[0]}"
                 if high is not None:  # else the driver gives 0 and the largest row sum
                     spec += f" -ksp_pipelcg_lmin {low} -ksp_pipelcg_lmax {high}"
-            command = [arguments.mpirun, "-n", str(arguments.ranks), arguments.petsc, problem, spec, precond]
+            command = [arguments.mpirun, "-n", "1", arguments.petsc, problem, spec, precond]
             command += [f"rtol={RELIED_RTOL}", str(RELIED_MAX_IT)]
             run = {"problem": name, "precond": precond, "method": method}
             try:
@@ -106,7 +106,7 @@ def measure_peers(arguments):
             except subprocess.TimeoutExpired:
                 run["says"] = f"no end within {RELIED_TIMEOUT} s"
             runs.append(run)
-        command = [arguments.mpirun, "-n", str(arguments.ranks), arguments.stretto, "solve", problem, "--rhs", "ones"]
+        command = [arguments.stretto, "solve", problem, "--rhs", "ones"]
         command += ["--precond", precond, "--rtol", str(RELIED_RTOL), "--max-it", str(RELIED_MAX_IT), "--threads", "1"]
         for method in METHODS:
             command += ["--method", method]
@@ -314,7 +314,7 @@ of cg. In brackets: the default. *Itself*: part of the iterations in the pipelin
 
 ## What is said, and what is: PETSc and Stretto
 
-{relied_rtol:.0e} asked for, b = 1, x₀ = 0, at most {relied_max_it} iterations, {ranks} ranks, PETSc {petsc} with its own convergence test; in
+{relied_rtol:.0e} asked for, b = 1, x₀ = 0, at most {relied_max_it} iterations, one rank, PETSc {petsc} with its own convergence test; in
 the norm of b − Ax, for `pipelcg`, which has no other, in the natural norm. In each entry ‖b − Ax‖/‖b‖, recomputed with the x
 returned, and the iterations; **bold** where the program says *converged* and it is not so; where it says something
 else, that. {peers_verdict}
