@@ -247,7 +247,8 @@ def peers_verdict(runs):
     return "; ".join(text) + "."
 
 
-PAGE = """# The CG family compared
+# By the part that each section tells of.
+SECTIONS = {"iterations": """# The CG family compared
 
 <!-- Written by scripts/cg_family.py; do not edit. -->
 
@@ -278,7 +279,7 @@ Left unsolved at some tolerance (the loosest is named, with the status and the r
 {unsolved}
 
 {reading_iterations}
-
+""", "times": """
 ## What an iteration moves
 
 Vectors read and written by the statements of an iteration, counted by running them, against the floating point
@@ -300,7 +301,7 @@ mean of its iterations. Local dot products are within the passes over the vector
 {times}
 
 {reading_times}
-
+""", "thresholds": """
 ## How the thresholds of the deep pipelines were chosen
 
 The same problems, without and with Jacobi, at {choosing}, three random right-hand sides each, where cg converges. A column of
@@ -311,7 +312,7 @@ of cg. In brackets: the default. *Itself*: part of the iterations in the pipelin
 {thresholds}
 
 {reading_thresholds}
-
+""", "peers": """
 ## What is said, and what is: PETSc and Stretto
 
 {relied_rtol:.0e} asked for, b = 1, x₀ = 0, at most {relied_max_it} iterations, one rank, PETSc {petsc} with its own convergence test; in
@@ -333,24 +334,32 @@ Stretto:
 {peers_stretto}
 
 {reading_peers}
-"""
+"""}
 
 
 def page(found, arguments):
-    runs, times = found["iterations"], found["times"]
+    """What was measured."""
+    values = {"ranks": arguments.ranks, **{name: text.strip() for name, text in READING.items()}}
+    runs = found["iterations"]
     good = solvable(runs)
-    benches = times["of"]
-    tables = peers_tables(found["peers"])
-    return PAGE.format(
-        matrices=", ".join(DEFINITE), count=len(GENERATED) + len(DEFINITE), max_it=arguments.max_it,
-        solvable=len(of(good, method="cg")), iterations=iterations_table(good), worst=worst_list(good),
-        verdict=family.verdict(runs), unsolved=family.unsolved_list(runs, METHODS),
-        moved=moved_table(next(iter(benches.values()))), ranks=arguments.ranks, machine=times["machine"],
-        times=times_tables(benches), choosing=" and ".join(f"{t:.0e}" for t in CHOOSING),
-        thresholds=thresholds_table(found["thresholds"]), relied_rtol=RELIED_RTOL, relied_max_it=RELIED_MAX_IT,
-        petsc=next(run["program"] for run in found["peers"] if "program" in run).split()[1],
-        peers_verdict=peers_verdict(found["peers"]), peers_classic=tables[0], peers_deep=tables[1],
-        peers_stretto=tables[2], **{name: text.strip() for name, text in READING.items()})
+    values |= {
+        "matrices": ", ".join(DEFINITE), "count": len(GENERATED) + len(DEFINITE), "max_it": arguments.max_it,
+        "solvable": len(of(good, method="cg")), "iterations": iterations_table(good), "worst": worst_list(good),
+        "verdict": family.verdict(runs), "unsolved": family.unsolved_list(runs, METHODS)}
+    if "times" in found:
+        benches = found["times"]["of"]
+        values |= {"moved": moved_table(next(iter(benches.values()))), "machine": found["times"]["machine"],
+                   "times": times_tables(benches)}
+    if "thresholds" in found:
+        values |= {"choosing": " and ".join(f"{t:.0e}" for t in CHOOSING),
+                   "thresholds": thresholds_table(found["thresholds"])}
+    if "peers" in found:
+        tables = peers_tables(found["peers"])
+        values |= {"relied_rtol": RELIED_RTOL, "relied_max_it": RELIED_MAX_IT,
+                   "petsc": next(run["program"] for run in found["peers"] if "program" in run).split()[1],
+                   "peers_verdict": peers_verdict(found["peers"]), "peers_classic": tables[0],
+                   "peers_deep": tables[1], "peers_stretto": tables[2]}
+    return "".join(text.format(**values) for part, text in SECTIONS.items() if part in found)
 
 
 # What the tables say, in words; to be read again when they change.
@@ -385,7 +394,8 @@ def main():
     parser = family.arguments_of(__doc__, "cg_family", parts, max_it=20000)
     parser.add_argument("--petsc", default="build/peers/bench/peers/petsc_bench", help="PETSc's driver")
     arguments = parser.parse_args()
-    if found := family.measured(arguments, parts):
+    found = family.measured(arguments, parts)
+    if "iterations" in found:
         arguments.output.write_text(page(found, arguments))
 
 
