@@ -234,7 +234,8 @@ def main():
     parser = family.arguments_of(__doc__, "bicgstab_family", parts)
     parser.add_argument("--problem", default="poisson3d:200", help="of the timings")
     arguments = parser.parse_args()
-    if found := family.measured(arguments, parts):
+    found = family.measured(arguments, parts)
+    if len(found) == len(parts):
         arguments.output.write_text(page(found["times"], found["honesty"], found["safeguards"], arguments.max_it))
 
 

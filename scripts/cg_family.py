@@ -33,7 +33,7 @@ DEFAULTS = {"growth": 100, "drift": 1e-9, "check": 50, "gap": 0.1, "warmup": 20}
 CHOOSING = (1e-8, 1e-12)  # tolerances at which the thresholds were chosen
 SEEDS = (1, 2, 3)
 BENCHED = ("poisson2d:2048", "diagonal:poisson2d,2048")
-RELIED_RTOL, RELIED_MAX_IT, RELIED_TIMEOUT = 1e-12, 20000, 120
+RELIED_RTOL, RELIED_MAX_IT, RELIED_TIMEOUT = 1e-12, 5000, 10
 
 
 def laplacian_bounds(n, epsilon=1.0):
@@ -44,11 +44,11 @@ def laplacian_bounds(n, epsilon=1.0):
 
 
 # Problem, preconditioner, and the ends of the spectrum where they are known.
-RELIED = (("poisson2d:200", "none", laplacian_bounds(200)), ("poisson2d:400", "none", laplacian_bounds(400)),
-          ("aniso2d:200,epsilon=1e-3", "none", laplacian_bounds(200, 1e-3)),
-          ("jump2d:200,contrast=1e5", "none", None), ("jump2d:200,contrast=1e5", "jacobi", None),
-          ("nos3", "none", None), ("bcsstk16", "jacobi", None), ("bcsstk13", "jacobi", None),
-          ("wathenSmall", "none", None), ("pyamg_bar", "none", None))
+RELIED = (("poisson2d:100", "none", laplacian_bounds(100)), ("poisson2d:200", "none", laplacian_bounds(200)),
+          ("aniso2d:100,epsilon=1e-3", "none", laplacian_bounds(100, 1e-3)),
+          ("jump2d:100,contrast=1e5", "none", None), ("jump2d:100,contrast=1e5", "jacobi", None),
+          ("nos3", "none", None), ("bcsstk16", "jacobi", None), ("wathenSmall", "none", None),
+          ("pyamg_bar", "none", None))
 PETSC = ("cg", "groppcg", "pipecg", "pipecgrr", *(f"pipelcg {depth}{shifts}" for shifts in ("", " bounds")
                                                   for depth in (1, 2, 3)))
 
@@ -96,7 +96,7 @@ def measure_peers(arguments):
                 spec += f" -ksp_pipelcg_pipel {more[0]}"
                 if high is not None:  # else the driver gives 0 and the largest row sum
                     spec += f" -ksp_pipelcg_lmin {low} -ksp_pipelcg_lmax {high}"
-            command = [arguments.mpirun, "-n", str(arguments.ranks), arguments.petsc, problem, spec, precond]
+            command = [arguments.mpirun, "-n", "1", arguments.petsc, problem, spec, precond]
             command += [f"rtol={RELIED_RTOL}", str(RELIED_MAX_IT)]
             run = {"problem": name, "precond": precond, "method": method}
             try:
@@ -106,7 +106,7 @@ def measure_peers(arguments):
             except subprocess.TimeoutExpired:
                 run["says"] = f"no end within {RELIED_TIMEOUT} s"
             runs.append(run)
-        command = [arguments.mpirun, "-n", str(arguments.ranks), arguments.stretto, "solve", problem, "--rhs", "ones"]
+        command = [arguments.stretto, "solve", problem, "--rhs", "ones"]
         command += ["--precond", precond, "--rtol", str(RELIED_RTOL), "--max-it", str(RELIED_MAX_IT), "--threads", "1"]
         for method in METHODS:
             command += ["--method", method]
@@ -247,7 +247,8 @@ def peers_verdict(runs):
     return "; ".join(text) + "."
 
 
-PAGE = """# The CG family compared
+# By the part that each section tells of.
+SECTIONS = {"iterations": """# The CG family compared
 
 <!-- Written by scripts/cg_family.py; do not edit. -->
 
@@ -278,7 +279,7 @@ Left unsolved at some tolerance (the loosest is named, with the status and the r
 {unsolved}
 
 {reading_iterations}
-
+""", "times": """
 ## What an iteration moves
 
 Vectors read and written by the statements of an iteration, counted by running them, against the floating point
@@ -300,7 +301,7 @@ mean of its iterations. Local dot products are within the passes over the vector
 {times}
 
 {reading_times}
-
+""", "thresholds": """
 ## How the thresholds of the deep pipelines were chosen
 
 The same problems, without and with Jacobi, at {choosing}, three random right-hand sides each, where cg converges. A column of
@@ -311,10 +312,10 @@ of cg. In brackets: the default. *Itself*: part of the iterations in the pipelin
 {thresholds}
 
 {reading_thresholds}
-
+""", "peers": """
 ## What is said, and what is: PETSc and Stretto
 
-{relied_rtol:.0e} asked for, b = 1, x₀ = 0, at most {relied_max_it} iterations, {ranks} ranks, PETSc {petsc} with its own convergence test; in
+{relied_rtol:.0e} asked for, b = 1, x₀ = 0, at most {relied_max_it} iterations, one rank, PETSc {petsc} with its own convergence test; in
 the norm of b − Ax, for `pipelcg`, which has no other, in the natural norm. In each entry ‖b − Ax‖/‖b‖, recomputed with the x
 returned, and the iterations; **bold** where the program says *converged* and it is not so; where it says something
 else, that. {peers_verdict}
@@ -333,24 +334,32 @@ Stretto:
 {peers_stretto}
 
 {reading_peers}
-"""
+"""}
 
 
 def page(found, arguments):
-    runs, times = found["iterations"], found["times"]
+    """What was measured."""
+    values = {"ranks": arguments.ranks, **{name: text.strip() for name, text in READING.items()}}
+    runs = found["iterations"]
     good = solvable(runs)
-    benches = times["of"]
-    tables = peers_tables(found["peers"])
-    return PAGE.format(
-        matrices=", ".join(DEFINITE), count=len(GENERATED) + len(DEFINITE), max_it=arguments.max_it,
-        solvable=len(of(good, method="cg")), iterations=iterations_table(good), worst=worst_list(good),
-        verdict=family.verdict(runs), unsolved=family.unsolved_list(runs, METHODS),
-        moved=moved_table(next(iter(benches.values()))), ranks=arguments.ranks, machine=times["machine"],
-        times=times_tables(benches), choosing=" and ".join(f"{t:.0e}" for t in CHOOSING),
-        thresholds=thresholds_table(found["thresholds"]), relied_rtol=RELIED_RTOL, relied_max_it=RELIED_MAX_IT,
-        petsc=next(run["program"] for run in found["peers"] if "program" in run).split()[1],
-        peers_verdict=peers_verdict(found["peers"]), peers_classic=tables[0], peers_deep=tables[1],
-        peers_stretto=tables[2], **{name: text.strip() for name, text in READING.items()})
+    values |= {
+        "matrices": ", ".join(DEFINITE), "count": len(GENERATED) + len(DEFINITE), "max_it": arguments.max_it,
+        "solvable": len(of(good, method="cg")), "iterations": iterations_table(good), "worst": worst_list(good),
+        "verdict": family.verdict(runs), "unsolved": family.unsolved_list(runs, METHODS)}
+    if "times" in found:
+        benches = found["times"]["of"]
+        values |= {"moved": moved_table(next(iter(benches.values()))), "machine": found["times"]["machine"],
+                   "times": times_tables(benches)}
+    if "thresholds" in found:
+        values |= {"choosing": " and ".join(f"{t:.0e}" for t in CHOOSING),
+                   "thresholds": thresholds_table(found["thresholds"])}
+    if "peers" in found:
+        tables = peers_tables(found["peers"])
+        values |= {"relied_rtol": RELIED_RTOL, "relied_max_it": RELIED_MAX_IT,
+                   "petsc": next(run["program"] for run in found["peers"] if "program" in run).split()[1],
+                   "peers_verdict": peers_verdict(found["peers"]), "peers_classic": tables[0],
+                   "peers_deep": tables[1], "peers_stretto": tables[2]}
+    return "".join(text.format(**values) for part, text in SECTIONS.items() if part in found)
 
 
 # What the tables say, in words; to be read again when they change.
@@ -385,7 +394,8 @@ def main():
     parser = family.arguments_of(__doc__, "cg_family", parts, max_it=20000)
     parser.add_argument("--petsc", default="build/peers/bench/peers/petsc_bench", help="PETSc's driver")
     arguments = parser.parse_args()
-    if found := family.measured(arguments, parts):
+    found = family.measured(arguments, parts)
+    if "iterations" in found:
         arguments.output.write_text(page(found, arguments))
 
 
