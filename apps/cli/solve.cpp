@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "stretto/core/collective.hpp"
+#include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/matrix/csr.hpp"
 #include "stretto/matrix/matrix_market.hpp"
@@ -160,6 +161,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
+    limit_threads(threads);
     auto problem = load_problem(comm, arguments.problem, threads, line);
     const Partition partition = problem.partition;
     check_interrupt(comm, interrupt);
@@ -170,7 +172,9 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
                                 storage_of(arguments.storage));
     const auto& A = system.matrix();
     b.values = system.forward(std::move(b.values), b.columns);
+    const auto before = std::chrono::steady_clock::now();
     const auto M = system.preconditioner(arguments.precond);
+    const std::chrono::duration<double> precond_setup = std::chrono::steady_clock::now() - before;
     check_symmetry(arguments, structure, M.get());
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
@@ -200,7 +204,8 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
                    .prepare = arguments.prepare,
                    .structure = describe(structure),
                    .partition = {{"edge_cut", dealt.edge_cut}, {"halo", dealt.halo}, {"imbalance", dealt.imbalance}},
-                   .precond_bytes = all_sum(comm, M ? M->stored() : 0.0)});
+                   .precond_bytes = all_sum(comm, M ? M->stored() : 0.0),
+                   .precond_seconds = all_max(comm, precond_setup.count())});
     const bool json_only = arguments.json == "-";
     if (comm.rank() == 0 && !json_only) report.print_head();
 

@@ -123,7 +123,13 @@ std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
     if (block.rows() == 0) return nothing();
     const Index n = block.rows();
     auto result = std::make_unique<Triangular>(n);
-    const Block columns = block.transposed();
+    Block nonzeros;  // a stored zero, as those on the diagonal, misleads UMFPACK's ordering
+    for (Index i = 0; i < n; ++i) {
+        for (Index k = block.start[i]; k < block.start[i + 1]; ++k)
+            if (block.values[k] != 0) nonzeros.add(block.columns[k], block.values[k]);
+        nonzeros.end_row();
+    }
+    const Block columns = nonzeros.transposed();
     Umfpack library;
     double control[UMFPACK_CONTROL];
     umfpack_di_defaults(control);
