@@ -92,7 +92,7 @@ std::unique_ptr<LocalSolver> factorise(const Block& block, double shift) {
     if (L) cholmod_factorize(&A, L, &common);
     if (common.status == CHOLMOD_OUT_OF_MEMORY || common.status == CHOLMOD_TOO_LARGE) throw std::bad_alloc();
     if (common.status < 0) throw InputError(fmt::format("cholesky: CHOLMOD failed (status {})", common.status));
-    if (common.status != CHOLMOD_OK || L->minor < L->n) return nullptr;
+    if (!L || common.status != CHOLMOD_OK || L->minor < L->n) return nullptr;
 
     const auto *start = static_cast<const Index*>(L->p), *rows = static_cast<const Index*>(L->i),
                *order = static_cast<const Index*>(L->Perm);
