@@ -168,6 +168,10 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     const Structure structure = analyse(comm, problem, threads);
     check_symmetry(arguments, structure, nullptr);
     auto b = load_rhs(comm, problem, arguments, threads, line);
+    const bool negated = structure.negative();
+    if (negated)  // x and every residual are the same
+        for (auto* values : {&problem.rows.values, &b.values})
+            for (double& value : *values) value = -value;
     const PreparedSystem system(comm, std::move(problem), steps, structure.symmetric(), threads,
                                 storage_of(arguments.storage));
     const auto& A = system.matrix();
@@ -181,6 +185,7 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
 
     auto remarks = structure.lines();
     remarks.push_back("hint: " + structure.hint());
+    if (negated) remarks.emplace_back("negative diagonal: −A x = −b is solved, which has the same x and residual");
     const auto& dealt = system.partition_quality();
     if (comm.size() > 1)
         remarks.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut,

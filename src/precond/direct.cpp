@@ -123,10 +123,17 @@ std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
     if (block.rows() == 0) return nothing();
     const Index n = block.rows();
     auto result = std::make_unique<Triangular>(n);
-    Block nonzeros;  // a stored zero, as those on the diagonal, misleads UMFPACK's ordering
+    // A stored zero, as those on the diagonal, misleads UMFPACK's ordering; but it refuses empty rows and columns.
+    Block nonzeros;
+    std::vector<char> column_used(static_cast<std::size_t>(n));
+    for (std::size_t k = 0; k < block.values.size(); ++k)
+        if (block.values[k] != 0) column_used[static_cast<std::size_t>(block.columns[k])] = 1;
     for (Index i = 0; i < n; ++i) {
+        const auto begin = block.values.begin() + block.start[i], end = block.values.begin() + block.start[i + 1];
+        const bool empty = std::all_of(begin, end, [](double value) { return value == 0; });
         for (Index k = block.start[i]; k < block.start[i + 1]; ++k)
-            if (block.values[k] != 0) nonzeros.add(block.columns[k], block.values[k]);
+            if (block.values[k] != 0 || (block.columns[k] == i && (empty || !column_used[static_cast<std::size_t>(i)])))
+                nonzeros.add(block.columns[k], block.values[k]);
         nonzeros.end_row();
     }
     const Block columns = nonzeros.transposed();
