@@ -53,25 +53,23 @@ def choices(listed):
     yield from PREPARED
 
 
-def run_stretto(arguments, path, methods, precond, prepare, ranks, folder):
+def run_stretto(arguments, path, definite, general, precond, prepare, ranks, folder):
     """The JSON of a run of several methods; methods that refuse this system or preconditioner are left out."""
-    methods = list(methods)
+    methods = [*definite, *general]
     while methods:
         command = ["timeout", "-s", "INT", "-k", "10", str(TIMEOUT), "mpirun", "-n", str(ranks), arguments.build / "stretto",
                    "solve", path, "--rhs", "A*ones", "--precond", precond, "--prepare", prepare, "--rtol", str(RTOL)]
         command += ["--max-it", str(MAX_IT), "--threads", "1", "--json", folder / "run.json", "--solution", folder / "{}.mtx"]
         for method in methods:
             command += ["--method", method]
-        if len(methods) == 1:
-            command[command.index(folder / "{}.mtx")] = folder / f"{methods[0]}.mtx"
         environment = {**os.environ, "OMPI_MCA_orte_abort_on_non_zero_status": "0"}
         done = subprocess.run([str(word) for word in command], capture_output=True, check=False, text=True, env=environment)
         refused = re.search(r"^stretto: ([\w=]+) needs (.*)", done.stderr, re.M)
         if not refused:
             break
-        if refused[1] not in methods:
+        if refused[1] not in methods:  # a local solver, which no method can help
             return []
-        methods = [] if "symmetric" in refused[2] else [m for m in methods if m != refused[1]]
+        methods = [m for m in methods if m not in (definite if refused[1] in definite else [refused[1]])]
     if not methods:
         return []
     if not (folder / "run.json").exists():
@@ -82,7 +80,7 @@ def run_stretto(arguments, path, methods, precond, prepare, ranks, folder):
     return runs if isinstance(runs, list) else [runs]
 
 
-def zoo_of(arguments, matrix, path, methods, listed):
+def zoo_of(arguments, matrix, path, definite, general, listed):
     """Every run of one matrix, with its recomputed residual."""
     results = []
 
@@ -91,18 +89,17 @@ def zoo_of(arguments, matrix, path, methods, listed):
         found = []
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            for family in methods:
-                for run in run_stretto(arguments, path, family, precond, prepare, ranks, folder):
-                    solution = folder / f"{run['method']}.mtx"
-                    residual = None
-                    if run["converged"] and solution.exists():
-                        lines = [line for line in solution.read_text().splitlines() if not line.startswith("%")]
-                        residual = matrix.residual([float(line) for line in lines[1:]])
-                    found.append({"matrix": matrix.name, "method": run["method"], "ranks": ranks,
-                                  "precond": precond + (f" after {prepare}" if prepare else ""), "status": run["status"],
-                                  "claims": run["converged"], "iterations": run["iterations"], "recomputed": residual,
-                                  "reported": run["relative_residual"], "seconds": run["seconds"]["solve"],
-                                  "hint": run.get("structure", {}).get("hint", "")})
+            for run in run_stretto(arguments, path, definite, general, precond, prepare, ranks, folder):
+                solution = folder / f"{run['method']}.mtx"
+                residual = None
+                if run["converged"] and solution.exists():
+                    lines = [line for line in solution.read_text().splitlines() if not line.startswith("%")]
+                    residual = matrix.residual([float(line) for line in lines[1:]])
+                found.append({"matrix": matrix.name, "method": run["method"], "ranks": ranks,
+                              "precond": precond + (f" after {prepare}" if prepare else ""), "status": run["status"],
+                              "claims": run["converged"], "iterations": run["iterations"], "recomputed": residual,
+                              "reported": run["relative_residual"], "seconds": run["seconds"]["solve"],
+                              "hint": run.get("structure", {}).get("hint", "")})
         return found
 
     tasks = [(choice, ranks) for choice in choices(listed) for ranks in RANKS]
@@ -275,20 +272,21 @@ def main():
     general = [m["name"] for m in listed["methods"] if "definite" not in m["needs"]]
     start = time.monotonic()
     results, peers, sizes = [], [], {}
-    for path in sorted(arguments.folder.glob("*.mtx.gz")):
+    for path in sorted(arguments.folder.glob("*.mtx.gz"), key=lambda file: file.stat().st_size):
         if arguments.only and not re.search(arguments.only, path.name):
             continue
         matrix = Matrix(path)
         symmetric = matrix.is_symmetric()
         sizes[matrix.name] = matrix.n
-        results += zoo_of(arguments, matrix, path, (definite, general) if symmetric else (general,), listed)
+        results += zoo_of(arguments, matrix, path, definite if symmetric else [], general, listed)
         if (arguments.build / "bench/peers/petsc_solve").exists():
             peers += petsc_of(arguments, matrix, path, symmetric)
         mine = [r for r in results if r["matrix"] == matrix.name]
         print(f"{time.monotonic() - start:6.0f} s  {matrix.name}: {sum(map(true, mine))} of {len(mine)}", flush=True)
-    arguments.output.write_text(page(arguments, results, peers, sizes, listed["stretto"], time.monotonic() - start))
-    if arguments.raw:
-        arguments.raw.write_text(json.dumps({"stretto": results, "petsc": peers}))
+        # After each: an interrupted run leaves what it has.
+        arguments.output.write_text(page(arguments, results, peers, sizes, listed["stretto"], time.monotonic() - start))
+        if arguments.raw:
+            arguments.raw.write_text(json.dumps({"stretto": results, "petsc": peers}))
 
 
 if __name__ == "__main__":

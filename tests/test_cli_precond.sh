@@ -51,6 +51,10 @@ done
 check "structure in the JSON" holds run.json \
   "r['structure']['symmetric'] and (r['structure']['positive_diagonal'], r['structure']['structural_rank']) == (600, 600)"
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n2 1 1\n3 1 1\n1 2 1\n' >singular.mtx
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 -2\n2 1 1\n2 2 -2\n3 2 1\n3 3 -2\n' >negative.mtx
+check "negative definite" solves 2 solve negative.mtx --rhs 'A*ones' --method cg --precond block_jacobi --solution x.mtx
+check "negative definite: ones" python ones x.mtx
+check "negative definite: says so" says out '^  negative diagonal: −A x = −b is solved'
 check "structurally singular" exits 1 2 solve singular.mtx --method bicgstab --rhs random
 check "structurally singular: says so" says out '^  structurally singular: rank at most 2 of 3$'
 for ranks in 1 3; do

@@ -14,6 +14,7 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "stretto/core/collective.hpp"
+#include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/matrix/csr.hpp"
 #include "stretto/matrix/matrix_market.hpp"
@@ -214,17 +215,24 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
+    limit_threads(threads);
     auto problem = load_problem(comm, arguments.problem, threads, line);
     const Partition partition = problem.partition;
     check_interrupt(comm, interrupt);
     const Structure structure = analyse(comm, problem, threads);
     check_symmetry(arguments, structure, nullptr);
     auto b = load_rhs(comm, problem, arguments, threads, line);
+    const bool negated = structure.negative();
+    if (negated)  // x and every residual are the same
+        for (auto* values : {&problem.rows.values, &b.values})
+            for (double& value : *values) value = -value;
     const PreparedSystem system(comm, std::move(problem), steps, structure.symmetric(), threads,
                                 storage_of(arguments.storage));
     const auto& A = system.matrix();
     b.values = system.forward(std::move(b.values), b.columns);
+    const auto before = std::chrono::steady_clock::now();
     const auto M = system.preconditioner(arguments.precond);
+    const std::chrono::duration<double> precond_setup = std::chrono::steady_clock::now() - before;
     check_symmetry(arguments, structure, M.get());
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
@@ -233,6 +241,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
 
     auto remarks = structure.lines();
     remarks.push_back("hint: " + structure.hint());
+    if (negated) remarks.emplace_back("negative diagonal: −A x = −b is solved, which has the same x and residual");
     const auto& dealt = system.partition_quality();
     if (comm.size() > 1)
         remarks.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut,
@@ -258,7 +267,8 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                    .prepare = arguments.prepare,
                    .structure = describe(structure),
                    .partition = {{"edge_cut", dealt.edge_cut}, {"halo", dealt.halo}, {"imbalance", dealt.imbalance}},
-                   .precond_bytes = all_sum(comm, M ? M->stored() : 0.0)});
+                   .precond_bytes = all_sum(comm, M ? M->stored() : 0.0),
+                   .precond_seconds = all_max(comm, precond_setup.count())});
     const bool json_only = arguments.json == "-";
     if (comm.rank() == 0 && !json_only) report.print_head();
 

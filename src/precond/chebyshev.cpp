@@ -122,7 +122,10 @@ private:
             return norm;
         };
         double norm = normalise(basis[0]);
-        std::vector<double> h(static_cast<std::size_t>(most_steps * most_steps));  // by columns
+        std::vector<double> h(std::size_t{most_steps} * most_steps);
+        const auto entry = [&](int row, int column) -> double& {  // by columns, as LAPACK wants it
+            return h[static_cast<std::size_t>(column) * most_steps + static_cast<std::size_t>(row)];
+        };
         int steps = 0;
         while (steps < most_steps && norm > 1e-12 * row_sum && std::isfinite(norm)) {
             std::vector<double> next(n);
@@ -131,11 +134,11 @@ private:
             for (int j = 0; j <= steps; ++j) {
                 const auto& other = basis[static_cast<std::size_t>(j)];
                 const double overlap = dot(next, other);
-                h[static_cast<std::size_t>(steps * most_steps + j)] = overlap;
+                entry(j, steps) = overlap;
                 for (std::size_t i = 0; i < n; ++i) next[i] -= overlap * other[i];
             }
             norm = normalise(next);
-            if (++steps < most_steps) h[static_cast<std::size_t>((steps - 1) * most_steps + steps)] = norm;
+            if (++steps < most_steps) entry(steps, steps - 1) = norm;
             basis.push_back(std::move(next));
         }
         double real[most_steps], imaginary[most_steps], z = 0, work[11 * most_steps];

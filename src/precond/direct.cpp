@@ -92,7 +92,7 @@ std::unique_ptr<LocalSolver> factorise(const Block& block, double shift) {
     if (L) cholmod_factorize(&A, L, &common);
     if (common.status == CHOLMOD_OUT_OF_MEMORY || common.status == CHOLMOD_TOO_LARGE) throw std::bad_alloc();
     if (common.status < 0) throw InputError(fmt::format("cholesky: CHOLMOD failed (status {})", common.status));
-    if (common.status != CHOLMOD_OK || L->minor < L->n) return nullptr;
+    if (!L || common.status != CHOLMOD_OK || L->minor < L->n) return nullptr;
 
     const auto *start = static_cast<const Index*>(L->p), *rows = static_cast<const Index*>(L->i),
                *order = static_cast<const Index*>(L->Perm);
@@ -123,7 +123,20 @@ std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
     if (block.rows() == 0) return nothing();
     const Index n = block.rows();
     auto result = std::make_unique<Triangular>(n);
-    const Block columns = block.transposed();
+    // A stored zero, as those on the diagonal, misleads UMFPACK's ordering; but it refuses empty rows and columns.
+    Block nonzeros;
+    std::vector<char> column_used(static_cast<std::size_t>(n));
+    for (std::size_t k = 0; k < block.values.size(); ++k)
+        if (block.values[k] != 0) column_used[static_cast<std::size_t>(block.columns[k])] = 1;
+    for (Index i = 0; i < n; ++i) {
+        const auto begin = block.values.begin() + block.start[i], end = block.values.begin() + block.start[i + 1];
+        const bool empty = std::all_of(begin, end, [](double value) { return value == 0; });
+        for (Index k = block.start[i]; k < block.start[i + 1]; ++k)
+            if (block.values[k] != 0 || (block.columns[k] == i && (empty || !column_used[static_cast<std::size_t>(i)])))
+                nonzeros.add(block.columns[k], block.values[k]);
+        nonzeros.end_row();
+    }
+    const Block columns = nonzeros.transposed();
     Umfpack library;
     double control[UMFPACK_CONTROL];
     umfpack_di_defaults(control);

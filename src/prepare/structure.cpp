@@ -166,7 +166,7 @@ std::string Structure::hint() const {
     if (positive_diagonal == rows)
         return dominant_rows == rows ? "methods for SPD matrices, as cg: it is positive semidefinite at least"
                                      : "methods for SPD matrices, as cg, if it is definite; else those for any matrix";
-    if (positive_diagonal == 0 && zero_diagonal == 0) return "cg for −A x = −b if −A is definite; else bicgstab";
+    if (negative()) return "−A x = −b, by methods for SPD matrices, as cg, if −A is definite; else bicgstab";
     return "symmetric but not definite: methods for any matrix, as bicgstab" + zeros;
 }
 

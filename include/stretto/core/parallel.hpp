@@ -23,6 +23,13 @@ void parallel([[maybe_unused]] int threads, Work&& work) {
     work(0, 1);
 }
 
+/// So that libraries (BLAS) inside this process take no more threads than we do.
+inline void limit_threads([[maybe_unused]] int threads) {
+#ifdef _OPENMP
+    omp_set_num_threads(threads);
+#endif
+}
+
 /// Half-open range of thread t when `count` items are dealt evenly; every kernel deals rows the same way, so
 /// that a thread finds near it what it touched first.
 struct Share {

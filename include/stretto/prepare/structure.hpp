@@ -22,6 +22,8 @@ struct Structure {
 
     bool symmetric_pattern() const { return unmatched == 0; }
     bool symmetric() const { return asymmetry <= 1e-12; }
+    /// −A may be definite; A is not.
+    bool negative() const { return symmetric() && rows > 0 && positive_diagonal == 0 && zero_diagonal == 0; }
     /// One for each property.
     std::vector<std::string> lines() const;
     /// What to solve with.
