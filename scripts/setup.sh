@@ -7,10 +7,11 @@ packages=()
 for group in "$@"; do
     case $group in
         build) packages+=(g++ cmake ninja-build ccache pkg-config zlib1g-dev libfmt-dev libcli11-dev
-                          nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev) ;;
+                          nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev
+                          python3) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
-        peers) packages+=(libpetsc-real-dev libhypre-dev python3) ;;
+        peers) packages+=(libpetsc-real-dev libhypre-dev) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
         *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers)" >&2; exit 2 ;;
     esac
