@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
+#include "stretto/core/collective.hpp"
 #include "stretto/core/latency_comm.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/model/benchmarks.hpp"
@@ -79,39 +81,56 @@ TEST(Benchmarks, MeasureWhatTheySay) {
     EXPECT_EQ(measure_all_reduce(comm.mpi(), 4, {3}).ranks, comm.size());
 }
 
-// What an emulated network hides by itself, every mode finds hidden, and what nothing can hide is known for it.
+/// Whether the ranks have the machine to themselves right now: only then a probe says anything of the network.
+bool calm(const Comm& comm) {
+    const auto start = Clock::now();
+    for (int k = 0; k < 50; ++k) MPI_Barrier(comm.mpi());
+    std::this_thread::sleep_for(200us);
+    return all_max(comm, to_seconds(Clock::now() - start)) < 0.002;
+}
+
+/// Probes until one is taken on a calm machine and is `good`; fails where none of those taken on it is.
+template <class Good>
+void expect_of_a_probe(Comm& comm, MpiComm& mpi, Good good) {
+    int taken = 0;
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        const bool before = calm(mpi);
+        const auto found = probe(comm, mpi);
+        EXPECT_EQ(mpi.progress_mode(), ProgressMode::none);
+        EXPECT_TRUE(found.gamma.empty() || found.gamma.size() == offered_modes().size());
+        if (!before || !calm(mpi)) continue;
+        if (good(found)) return;
+        if (++taken == 8) ADD_FAILURE() << to_string(found) << ", in " << found.seconds << " s";
+    }
+    if (taken < 8) GTEST_SKIP() << "the machine is too busy to measure anything";
+}
+
+// What an emulated network hides by itself, every mode finds hidden.
 TEST(Probe, FindsOutWhetherReductionsHide) {
     MpiComm mpi;
-    LatencyComm comm(mpi, {.reduction = 2ms});
-    bool good = false;
-    for (int attempt = 0; attempt < 5 && !good; ++attempt) {
-        const auto found = probe(comm, mpi);
-        EXPECT_GE(found.reduction, 0.002);
-        EXPECT_EQ(found.gamma.size(), offered_modes().size());
-        EXPECT_EQ(mpi.progress_mode(), ProgressMode::none);
-        good = found.hides();
-    }
-    EXPECT_TRUE(good);
-    Probe none;
-    none.gamma = {{ProgressMode::none, 1.02}, {ProgressMode::poll, 0.97}};
-    EXPECT_EQ(none.choice(), ProgressMode::none);
-    EXPECT_FALSE(none.hides());
-    none.gamma = {{ProgressMode::none, 1.02}, {ProgressMode::poll, 0.5}, {ProgressMode::thread, 0.4}};
-    EXPECT_EQ(none.choice(), ProgressMode::thread);
-    EXPECT_TRUE(none.hides());
-    EXPECT_NE(to_string(none).find("poll 50 %"), std::string::npos);
+    LatencyComm comm(mpi, {.reduction = 1ms});
+    expect_of_a_probe(comm, mpi, [](const Probe& found) { return found.reduction >= 0.001 && found.hides(); });
 }
 
 TEST(Probe, IsShort) {
     MpiComm mpi;
     for (const auto latency : {0us, 1000us, 8000us}) {
         LatencyComm comm(mpi, {.reduction = latency});
-        double least = 1;
-        for (int attempt = 0; attempt < 8 && least >= 0.05; ++attempt)
-            least = std::min(least, probe(comm, mpi).seconds);
-        // A time slice of another program or rank may come in between on a full machine.
-        EXPECT_LT(least, mpi.size() <= 2 ? 0.05 : 0.2);
+        expect_of_a_probe(comm, mpi, [](const Probe& found) { return found.seconds < 0.05; });
     }
+}
+
+TEST(Probe, ChoosesWhatIsClearlyBetter) {
+    Probe found;
+    EXPECT_EQ(found.choice(), ProgressMode::none);
+    EXPECT_FALSE(found.hides());
+    found.gamma = {{ProgressMode::none, 1.02}, {ProgressMode::poll, 0.97}};
+    EXPECT_EQ(found.choice(), ProgressMode::none);
+    EXPECT_FALSE(found.hides());
+    found.gamma = {{ProgressMode::none, 1.02}, {ProgressMode::poll, 0.5}, {ProgressMode::thread, 0.4}};
+    EXPECT_EQ(found.choice(), ProgressMode::thread);
+    EXPECT_TRUE(found.hides());
+    EXPECT_NE(to_string(found).find("poll 50 %"), std::string::npos);
 }
 
 }  // namespace
