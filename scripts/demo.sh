@@ -23,3 +23,9 @@ solve() {  # solve PROBLEM METHOD…
 solve poisson3d:100 cg single_reduction_cg pipelined_cg deep_pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
 solve tests/data/lsc_F_2.mtx.gz cg single_reduction_cg pipelined_cg deep_pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
 solve tests/data/teko_F_big.mtx.gz bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
+
+echo "
+An emulated network: milliseconds per iteration, and the fraction of the reductions that is hidden, when every reduction
+takes so long (poisson3d:60, two ranks)."
+plot=$(dirname "$STRETTO")/latency.svg
+scripts/latency.py --rounds 1 --delays 0,0.5,1,2,4 --plot "$plot" && echo "Drawn in $plot"

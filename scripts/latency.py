@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 METHODS = ["cg", "single_reduction_cg", "pipelined_cg"] + [f"deep_pipelined_cg:l={l}" for l in (1, 2, 3, 5)]
 # Iterations as the paper has them: nothing is checked, the shifts are given, and the basis may drift.
@@ -38,7 +39,10 @@ def draw(path, title, delays, curves):
             script += "".join(f"{x} {y}\n" for x, y in zip(delays, values)) + "e\n"
         subprocess.run(["gnuplot"], input=script, text=True, check=True)
         return
-    import matplotlib
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit(f"latency.py: no {path}: that takes gnuplot or matplotlib")
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     figure, axes = plt.subplots(figsize=(8, 5))

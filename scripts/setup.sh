@@ -8,10 +8,10 @@ for group in "$@"; do
     case $group in
         build) packages+=(g++ cmake ninja-build ccache pkg-config zlib1g-dev libfmt-dev libcli11-dev
                           nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev liblapack-dev
-                          libsuitesparse-dev libmetis-dev) ;;
+                          libsuitesparse-dev libmetis-dev python3) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
-        peers) packages+=(libpetsc-real-dev libhypre-dev python3) ;;
+        peers) packages+=(libpetsc-real-dev libhypre-dev) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
         *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers)" >&2; exit 2 ;;
     esac

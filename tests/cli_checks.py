@@ -146,6 +146,43 @@ def costs(path, listing, formulation):
         assert r["per_iteration"][name] == expected, f"{name}: {r['per_iteration'][name]}, listed {expected}"
 
 
+def trace(path, result, ranks):
+    """Chrome's trace format: kernels nest, reductions and exchanges are in flight beside them, none is missing."""
+    events = read_json(path)["traceEvents"]
+    spans = [e for e in events if e["ph"] == "X"]
+    assert all(e["ph"] in "XM" and {"name", "pid", "tid"} <= e.keys() for e in events), "a strange event"
+    assert all(e["dur"] >= 0 and e["ts"] >= 0 for e in spans), "a span before the beginning"
+    assert {e["pid"] for e in spans} == set(range(int(ranks))), "not every rank"
+    runs = read_json(result)
+    for rank in range(int(ranks)):
+        tracks = {e["tid"]: e["args"]["name"] for e in events
+                  if e["name"] == "thread_name" and e["pid"] == rank}
+        def on(name):
+            return [e for e in spans if e["pid"] == rank and tracks[e["tid"]] == name]
+        assert [e["name"] for e in on("method")][0] == runs[0]["method"]
+        open_until = []
+        for e in sorted(on("kernels"), key=lambda e: (e["ts"], -e["dur"])):
+            while open_until and open_until[-1] <= e["ts"] + 0.002:
+                open_until.pop()
+            assert not open_until or e["ts"] + e["dur"] <= open_until[-1] + 0.002, f"{e} does not nest"
+            open_until.append(e["ts"] + e["dur"])
+        sums = on("reduction in flight")
+        started = sum(run["total"]["reductions"] for run in runs)
+        # Those of the norms of b come before a solve has begun.
+        assert started - len(runs) <= len(sums) <= started, f"{len(sums)} reductions of {started}"
+        for track in {e["tid"] for e in sums}:
+            mine = sorted((e for e in sums if e["tid"] == track), key=lambda e: e["ts"])
+            assert all(a["ts"] + a["dur"] <= b["ts"] + 0.002 for a, b in zip(mine, mine[1:])), "spans of a track meet"
+        def meet(a, b):
+            return a["ts"] < b["ts"] + b["dur"] and b["ts"] < a["ts"] + a["dur"]
+        products = [e for e in on("kernels") if e["name"] == "apply"]
+        hidden = sum(any(meet(s, p) for p in products) for s in sums)
+        assert hidden >= 0.9 * sum(run["total"]["hidden_reductions"] for run in runs), f"{hidden} meet a product"
+        assert any(meet(a, b) for a, b in zip(sums, sums[1:])), "no two reductions are in flight at once"
+        exchanges = on("halo exchange in flight")
+        assert bool(exchanges) == (int(ranks) > 1), f"{len(exchanges)} exchanges"
+
+
 def on_terminal(*command):
     """Runs a command on a pseudo-terminal and prints what came there; its exit code."""
     code = os.waitstatus_to_exitcode(pty.spawn(command, stdin_read=lambda _: b""))

@@ -5,7 +5,8 @@
 // Every test runs on all ranks alike. Rank 0 prints; a failure on any other rank is printed by that rank and
 // fails the whole run.
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);  // for progress threads
     testing::InitGoogleTest(&argc, argv);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

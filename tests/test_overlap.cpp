@@ -132,6 +132,103 @@ TEST(EmulatedLatency, IsHiddenBehindEnoughWork) {
         [](const Times& t) { return t.lost < 0.2 * d_seconds && t.hidden_fraction > 0.9; });
 }
 
+/// The modes that any MPI offers.
+constexpr std::array all_modes{ProgressMode::none, ProgressMode::poll, ProgressMode::thread};
+
+TEST(ProgressModes, HideWhatIsShorterThanTheWork) {
+    MpiComm comm;
+    for (const auto mode : all_modes) {
+        comm.set_progress(mode);
+        eventually(
+            comm, [&] { return times(comm, "pipelined_cg", d, d + d / 2); },
+            [](const Times& t) { return t.lost < 0.2 * d_seconds && t.hidden_fraction > 0.9; });
+    }
+}
+
+TEST(ProgressModes, ChangeNoBit) {
+    MpiComm comm;
+    for (const Method* method : methods())
+        for (const int threads : {1, 2}) {
+            const auto A = problem(
+                comm, method->positive_definite ? "jump2d:70x60,contrast=100" : "convdiff2d:70x60,peclet=30", threads);
+            const Jacobi M(A);
+            std::vector<double> first;
+            int iterations = 0;
+            for (const auto mode : all_modes) {
+                comm.set_progress(mode);
+                Values b(A, 2, [](Global row, int j) { return uniform(5, row, j); }), x(A, 2);
+                SolveOptions options;
+                options.method = method->name;
+                options.threads = threads;
+                const auto result = solve<double>(comm, A, M, b.view(), x.view(), options);
+                if (mode == ProgressMode::none) {
+                    first = x.data();
+                    iterations = result.iterations;
+                }
+                EXPECT_EQ(x.data(), first) << method->name << ", " << name(mode) << ", " << threads << " threads";
+                EXPECT_EQ(result.iterations, iterations);
+            }
+        }
+}
+
+// Sums that are read in another order than they were started in, or not at all, between exchanges.
+TEST(ProgressModes, EndWhateverIsInFlight) {
+    MpiComm comm;
+    const auto A = problem(comm, "poisson2d:20");
+    Values x(A, 1, [](Global, int) { return 1.0; }), y(A, 1);
+    for (const auto mode : all_modes) {
+        comm.set_progress(mode);
+        EXPECT_EQ(comm.progress_mode(), mode);
+        for (int round = 0; round < 50; ++round) {
+            std::array<double, 4> mine{}, total{};
+            mine.fill(1 + round);
+            std::vector<Pending> sums;
+            for (std::size_t k = 0; k < mine.size(); ++k)
+                sums.push_back(comm.start_sum(std::span(mine).subspan(k, 1), std::span(total).subspan(k, 1)));
+            comm.progress();
+            A.apply(x.view(), y.view());
+            sums[2].wait();
+            EXPECT_EQ(total[2], comm.size() * (1 + round));
+            sums[0].wait();
+            A.apply(y.view(), x.view());
+            sums.clear();
+            for (const double value : total) EXPECT_EQ(value, comm.size() * (1 + round));
+            std::ranges::fill(x.view().values(), 1.0);
+        }
+    }
+}
+
+TEST(ProgressModes, OfTheLibraryAreOnlyTakenWhereTheyAreOn) {
+    MpiComm comm;
+    if (library_progress().on) {
+        comm.set_progress(ProgressMode::library);
+        EXPECT_TRUE(comm.progresses());
+    } else {
+        EXPECT_THROW(comm.set_progress(ProgressMode::library), InputError);
+        EXPECT_EQ(comm.progress_mode(), ProgressMode::none);
+    }
+}
+
+// A kernel cuts its loops only where sums are tested between the pieces, and does all of them all the same.
+TEST(Pieces, CoverEveryRange) {
+    MpiComm comm;
+    for (const auto mode : {ProgressMode::none, ProgressMode::poll})
+        for (const int thread : {0, 1}) {
+            comm.set_progress(mode);
+            Pieces pieces(&comm, thread, 4);
+            std::vector<int> done(30);
+            std::size_t calls = 0;
+            for (const auto& [begin, end] : {std::pair(0, 3), std::pair(3, 5), std::pair(5, 5), std::pair(5, 30)})
+                pieces(static_cast<std::size_t>(begin), static_cast<std::size_t>(end),
+                       [&](std::size_t first, std::size_t last) {
+                           for (auto i = first; i < last; ++i) ++done[i];
+                           ++calls;
+                       });
+            EXPECT_EQ(done, std::vector<int>(30, 1));
+            EXPECT_EQ(calls, mode == ProgressMode::poll && thread == 0 ? 10u : 4u);
+        }
+}
+
 TEST(EmulatedLatency, ChangesNoBit) {
     MpiComm mpi;
     LatencyComm slow(mpi, {.reduction = 200us, .message = 50us, .jitter = 200us});

@@ -90,8 +90,7 @@ private:
         for (const auto mode : modes) say(" {:>9} {:>7}", name(mode), "γ");
         say("\n");
         return each("overhead", sizes(most_bytes), [&](std::size_t bytes) {
-            const auto found =
-                measure_overlap(mpi_, mpi_, bytes / sizeof(double), modes, arguments_.repetitions, work_);
+            const auto found = measure_overlap(mpi_, mpi_, bytes / sizeof(double), modes, effort_, work_);
             say("{:>8} {:>9}", bytes, microseconds(found.blocking));
             ordered_json of;
             for (const auto& mode : found.modes) {
@@ -115,8 +114,8 @@ private:
             std::vector<ordered_json> found;
             for (const int tests : all) {
                 mpi_.set_polls(tests);
-                const auto measured = measure_overlap(mpi_, mpi_, bytes / sizeof(double), {ProgressMode::poll},
-                                                      arguments_.repetitions, work_);
+                const auto measured =
+                    measure_overlap(mpi_, mpi_, bytes / sizeof(double), {ProgressMode::poll}, effort_, work_);
                 say(" {:>7}", percent(measured.modes[0].gamma));
                 found.push_back({{"bytes", bytes}, {"tests", tests}, {"gamma", measured.modes[0].gamma}});
             }
@@ -137,8 +136,7 @@ private:
              {std::pair(Collective::all_reduce, "all-reduce"), std::pair(Collective::all_gather, "all-gather")})
             for (const int tests : {0, MpiComm::usual_polls}) {
                 auto some = each(label, sizes(most_bytes), [&](std::size_t bytes) {
-                    const auto found =
-                        measure_concurrency(mpi_.mpi(), collective, bytes, tests, arguments_.repetitions, work_);
+                    const auto found = measure_concurrency(mpi_.mpi(), collective, bytes, tests, effort_, work_);
                     say("{:>11} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}\n", label, tests, bytes, microseconds(found.pure),
                         microseconds(found.cpu), microseconds(found.together), percent(found.overlap()));
                     return std::vector<ordered_json>{{{"collective", label},
@@ -157,7 +155,7 @@ private:
     ordered_json pipelining() {
         say("\n{} all-reduces in flight at once over the time of one\n{:>8} {:>7}\n", depth, "bytes", "ratio");
         return each("pipelining", {80, 160, 240, 320, 400, 480, 560, 640}, [&](std::size_t bytes) {
-            const double ratio = measure_pipelining(mpi_.mpi(), bytes / sizeof(double), depth, arguments_.repetitions);
+            const double ratio = measure_pipelining(mpi_.mpi(), bytes / sizeof(double), depth, effort_);
             say("{:>8} {:>7.2f}\n", bytes, ratio);
             return std::vector<ordered_json>{{{"bytes", bytes}, {"depth", depth}, {"ratio", ratio}}};
         });
@@ -172,7 +170,7 @@ private:
             say("{:>8}", bytes);
             std::vector<ordered_json> found;
             for (const int neighbours : all) {
-                const auto time = measure_exchange(mpi_.mpi(), neighbours, bytes, arguments_.repetitions);
+                const auto time = measure_exchange(mpi_.mpi(), neighbours, bytes, effort_);
                 say(" {:>9}", microseconds(time.seconds));
                 exchanges_.push_back(time);
                 found.push_back({{"neighbours", neighbours}, {"bytes", bytes}, {"seconds", time.seconds}});
@@ -192,7 +190,7 @@ private:
             for (const std::size_t bytes : sizes(most_bytes)) {
                 CommTime time{static_cast<double>(bytes), static_cast<double>(ranks), 0};
                 if (some != MPI_COMM_NULL)
-                    time.seconds = measure_all_reduce(some, bytes / sizeof(double), arguments_.repetitions).seconds;
+                    time.seconds = measure_all_reduce(some, bytes / sizeof(double), effort_).seconds;
                 time.seconds = all_max(mpi_, time.seconds);
                 sums_.push_back(time);
                 rows.push_back({{"ranks", ranks}, {"bytes", bytes}, {"seconds", time.seconds}});
@@ -222,6 +220,7 @@ private:
     MachineFile machine_;
     ProgressLine line_;
     bool table_;
+    const Effort effort_{arguments_.repetitions};
     Work work_;
     std::vector<CommTime> exchanges_, sums_;
 };

@@ -136,20 +136,16 @@ void check_symmetry(const SolveArguments& arguments, const Structure& structure,
     }
 }
 
-/// What the probe found, where there was one.
-struct Advice {
-    std::string remark;
-    bool hides_nothing = false;
-};
-
 /// Whether a method has reductions in flight while it multiplies.
 bool hides(const std::string& method, bool preconditioned) {
     const Method& row = find_method(parse_spec(method).name);
     return (preconditioned ? row.hidden_reductions_preconditioned : row.hidden_reductions) > 0;
 }
 
-/// Collective. With `auto`, sets the progress mode that hides reductions best, where there is something to hide.
-Advice choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A, const SolveArguments& arguments) {
+/// Collective. With `auto`, where there is something to hide: sets the progress mode that hides reductions best.
+/// Returns what it was chosen by, and says so in the remarks.
+std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A,
+                                     const SolveArguments& arguments, std::vector<std::string>& remarks) {
     const bool preconditioned = arguments.precond != "none";
     if (arguments.comm.progress_mode != "auto" || comm.size() == 1 ||
         std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); }))
@@ -170,21 +166,23 @@ Advice choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A, con
         A.apply({x.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});
         product = fmt::format("; a product takes {:.1f} µs", 1e6 * all_max(comm, to_seconds(Clock::now() - start)));
     }
-    return {fmt::format("progress mode: {}{}{}", to_string(*found), product,
-                        known ? fmt::format(" (as kept in {})", arguments.comm.machine) : ""),
-            !found->hides()};
+    remarks.push_back(fmt::format("progress mode: {}{}{}", to_string(*found), product,
+                                  known ? fmt::format(" (as kept in {})", arguments.comm.machine) : ""));
+    return found;
 }
 
-/// Says that a method has nothing from hiding, and which of its family does without at as few reductions.
-void advise(const std::string& method, bool preconditioned, Result& result) {
+/// Where a method has nothing from hiding, says which of its family does without at as few reductions.
+void advise(const Probe& probe, const std::string& method, bool preconditioned, Result& result) {
+    if (probe.hides() || !hides(method, preconditioned)) return;
     const Method& own = find_method(parse_spec(method).name);
-    if (!hides(method, preconditioned)) return;
     for (const Method* other : methods())
-        if (other->classic == own.classic && other->reductions == 1 && other->hidden_reductions == 0)
+        if (other->classic == own.classic && other->reductions <= own.reductions + 0.1 && other->hidden_reductions == 0)
             result.events.insert(
                 result.events.begin(),
-                {0, fmt::format("no progress mode hides a reduction here: {} has no more of them and less to compute",
-                                other->name)});
+                {0,
+                 fmt::format("hiding a reduction of {:.1f} µs gains nothing here: {} has no more of them and less to "
+                             "compute",
+                             1e6 * probe.reduction, other->name)});
 }
 
 /// Collective. Ends a run that was asked to stop before there is anything to report.
@@ -237,8 +235,6 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
 
-    const auto advice = choose_progress(mpi, comm, A, arguments);
-
     auto remarks = structure.lines();
     remarks.push_back("hint: " + structure.hint());
     if (negated) remarks.emplace_back("negative diagonal: −A x = −b is solved, which has the same x and residual");
@@ -248,7 +244,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                                       dealt.halo, dealt.imbalance));
     std::ranges::copy(system.remarks(), std::back_inserter(remarks));
     std::ranges::move(storage_remarks(A), std::back_inserter(remarks));
-    if (!advice.remark.empty()) remarks.push_back(advice.remark);
+    const auto probed = choose_progress(mpi, comm, A, arguments, remarks);
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
@@ -303,7 +299,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
             solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
                           {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
         line.clear();
-        if (advice.hides_nothing) advise(method, M != nullptr, result);
+        if (probed) advise(*probed, method, M != nullptr, result);
         report.add(comm, method, result);
         if (comm.rank() == 0 && !json_only) report.print_last();
         if (options.history) report.keep_history(result);

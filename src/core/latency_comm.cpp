@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "stretto/core/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/core/spec.hpp"
@@ -57,39 +58,53 @@ Latency parse_latency(const std::string& text) {
 }
 
 LatencyComm::LatencyComm(Comm& inner, Latency latency, std::uint64_t seed)
-    : WrappedComm(inner), latency_(latency), seed_(seed), flying_(flying_at_first) {}
+    : WrappedComm(inner), latency_(latency), seed_(seed), offset_(clock_offset(inner)), flying_(flying_at_first) {}
 
-/// When what starts now is due. The jitter is the same in every run, and for sums on every rank.
-Clock::time_point LatencyComm::due_after(Clock::duration latency, std::uint64_t stream, std::int64_t number) const {
-    if (latency == Clock::duration::zero()) return Clock::time_point::min();
-    const double fraction = (1 + uniform(seed_ + stream, number)) / 2;
-    return Clock::now() + latency + std::chrono::duration_cast<Clock::duration>(fraction * latency_.jitter);
+/// Something that flies from now on. The jitter is the same in every run, and for sums on every rank.
+LatencyComm::Flying& LatencyComm::take(Clock::duration latency, std::uint64_t stream, std::int64_t number) {
+    const auto free = std::ranges::find_if(flying_, [](const Flying& each) { return !each.used; });
+    Flying& flying = free == flying_.end() ? flying_.emplace_back() : *free;
+    flying.used = true;
+    flying.latency = latency;
+    flying.start = Clock::now();
+    if (latency > Clock::duration::zero()) {
+        const double fraction = (1 + uniform(seed_ + stream, number)) / 2;
+        flying.latency += std::chrono::duration_cast<Clock::duration>(fraction * latency_.jitter);
+    }
+    return flying;
+}
+
+Pending LatencyComm::fly(Flying& flying, Pending pending) {
+    flying.pending = std::move(pending);
+    const auto place = std::ranges::find_if(flying_, [&](const Flying& each) { return &each == &flying; });
+    return {*this, static_cast<int>(place - flying_.begin())};
 }
 
 Pending LatencyComm::start_sum(std::span<const double> mine, std::span<double> total) {
-    const auto due = due_after(latency_.reduction, 0, sums_++);
-    return fly(inner_.start_sum(mine, total), due);
+    Flying& flying = take(latency_.reduction, 0, sums_++);
+    auto pending = fly(flying, inner_.start_sum(mine, total));
+    flying.mine = (flying.start - offset_).time_since_epoch().count();
+    if (flying.latency > Clock::duration::zero())
+        MPI_Iallreduce(&flying.mine, &flying.last, 1, MPI_INT64_T, MPI_MAX, mpi(), &flying.request);
+    return pending;
 }
 
 Pending LatencyComm::post_exchange(std::span<const Message> receives, std::span<const Message> sends) {
-    const auto due = due_after(receives.empty() ? Clock::duration::zero() : latency_.message,
-                               1 + static_cast<std::uint64_t>(rank()), exchanges_++);
-    return fly(inner_.start_exchange(receives, sends), due);
-}
-
-Pending LatencyComm::fly(Pending pending, Clock::time_point due) {
-    auto free = std::ranges::find_if(flying_, [](const Flying& each) { return !each.used; });
-    if (free == flying_.end()) free = flying_.emplace(flying_.end());
-    free->pending = std::move(pending);
-    free->due = due;
-    free->used = true;
-    return {*this, static_cast<int>(free - flying_.begin())};
+    Flying& flying = take(receives.empty() ? Clock::duration::zero() : latency_.message,
+                          1 + static_cast<std::uint64_t>(rank()), exchanges_++);
+    return fly(flying, inner_.start_exchange(receives, sends));
 }
 
 std::optional<Clock::time_point> LatencyComm::finish(int ticket) {
-    auto& [pending, due, used] = flying_[static_cast<std::size_t>(ticket)];
-    const auto arrived = pending.wait();
-    used = false;
+    Flying& flying = flying_[static_cast<std::size_t>(ticket)];
+    const auto arrived = flying.pending.wait();
+    flying.used = false;
+    if (flying.latency == Clock::duration::zero()) return arrived;
+    if (flying.request != MPI_REQUEST_NULL) {
+        MPI_Wait(&flying.request, MPI_STATUS_IGNORE);
+        flying.start = Clock::time_point(Clock::duration(flying.last)) + offset_;
+    }
+    const auto due = flying.start + flying.latency;
     for (auto now = Clock::now(); now < due; now = Clock::now()) {
         inner_.progress();  // as any MPI library does while it waits
         if (due - now > oversleep)
@@ -97,7 +112,6 @@ std::optional<Clock::time_point> LatencyComm::finish(int ticket) {
         else
             std::this_thread::yield();
     }
-    if (due == Clock::time_point::min()) return arrived;
     return arrived ? std::max(*arrived, due) : due;
 }
 

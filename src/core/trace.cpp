@@ -9,46 +9,6 @@
 #include "stretto/core/comm.hpp"
 
 namespace stretto {
-namespace {
-
-/// What to subtract from a time of this rank to have it on rank 0's clock. The ranks of a node share a clock; with
-/// others the best of some round trips tells, to half of what it took.
-Clock::duration clock_offset(const Comm& comm) {
-    constexpr int tag = 13, trips = 20;
-    using Ticks = Clock::rep;
-    char mine[MPI_MAX_PROCESSOR_NAME] = {};
-    int length = 0;
-    MPI_Get_processor_name(mine, &length);
-    const std::string here(mine, static_cast<std::size_t>(length));
-    const bool shared = broadcast(comm, here, 0) == here;
-    const auto others = all_gather(comm, static_cast<int>(!shared));
-    const auto now = [] { return Clock::now().time_since_epoch().count(); };
-    Clock::duration offset{}, shortest = Clock::duration::max();
-    for (int rank = 1; rank < comm.size(); ++rank) {
-        if (!others[static_cast<std::size_t>(rank)]) continue;
-        for (int trip = 0; trip < trips; ++trip) {
-            Ticks ticks = 0;
-            if (comm.rank() == 0) {
-                MPI_Recv(&ticks, 1, MPI_INT64_T, rank, tag, comm.mpi(), MPI_STATUS_IGNORE);
-                ticks = now();
-                MPI_Send(&ticks, 1, MPI_INT64_T, rank, tag, comm.mpi());
-            } else if (comm.rank() == rank) {
-                const Ticks before = now();
-                MPI_Send(&before, 1, MPI_INT64_T, 0, tag, comm.mpi());
-                MPI_Recv(&ticks, 1, MPI_INT64_T, 0, tag, comm.mpi(), MPI_STATUS_IGNORE);
-                const Ticks after = now();
-                if (Clock::duration(after - before) < shortest) {
-                    shortest = Clock::duration(after - before);
-                    offset = Clock::duration(before + (after - before) / 2 - ticks);
-                }
-            }
-        }
-    }
-    return offset;
-}
-
-}  // namespace
-
 void Trace::write(const Comm& comm, const std::string& path) const {
     const auto offset = clock_offset(comm);
     auto earliest = Clock::time_point::max();

@@ -2,6 +2,7 @@
 #include "stretto/model/benchmarks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "stretto/core/collective.hpp"
@@ -21,11 +22,16 @@ double slowest(MPI_Comm comm, double mine) {
 /// What `once` returns, of the slowest rank; of the repetitions the least, which a busy machine disturbs least. All
 /// ranks begin each together.
 template <class Once>
-double repeat(MPI_Comm comm, int repetitions, Once&& once) {
+double repeat(MPI_Comm comm, const Effort& effort, Once&& once) {
+    const auto start = Clock::now();
     double best = std::numeric_limits<double>::infinity();
-    for (int k = 0; k < repetitions; ++k) {
+    for (int k = 0; k < effort.repetitions; ++k) {
         MPI_Barrier(comm);
-        best = std::min(best, slowest(comm, once()));
+        const std::array<double, 2> mine{once(), seconds_since(start)};
+        std::array<double, 2> all{};
+        MPI_Allreduce(mine.data(), all.data(), 2, MPI_DOUBLE, MPI_MAX, comm);
+        best = std::min(best, all[0]);
+        if (all[1] > effort.seconds) break;
     }
     return best;
 }
@@ -70,7 +76,7 @@ std::vector<ProgressMode> offered_modes() {
 }
 
 Overlap measure_overlap(Comm& comm, MpiComm& mpi, std::size_t values, const std::vector<ProgressMode>& modes,
-                        int repetitions, Work& work) {
+                        const Effort& effort, Work& work) {
     const ProgressMode before = mpi.progress_mode();
     std::vector<double> mine(values, 1.0), total(values);
     mpi.set_progress(ProgressMode::none);
@@ -82,9 +88,9 @@ Overlap measure_overlap(Comm& comm, MpiComm& mpi, std::size_t values, const std:
             comm.start_sum(mine, total).wait();
         return seconds_since(start);
     };
-    Overlap result{values * sizeof(double), repeat(comm.mpi(), repetitions, blocking), 0, {}};
+    Overlap result{values * sizeof(double), repeat(comm.mpi(), effort, blocking), 0, {}};
     const double target = std::max(result.blocking, 10 * work.step_seconds());
-    result.work = repeat(comm.mpi(), repetitions, [&] {
+    result.work = repeat(comm.mpi(), effort, [&] {
         const auto start = Clock::now();
         work(target);
         return seconds_since(start);
@@ -92,7 +98,7 @@ Overlap measure_overlap(Comm& comm, MpiComm& mpi, std::size_t values, const std:
     for (const auto mode : modes) {
         mpi.set_progress(mode);
         double in_comm = std::numeric_limits<double>::infinity();
-        const double all = repeat(comm.mpi(), repetitions, [&] {
+        const double all = repeat(comm.mpi(), effort, [&] {
             const auto start = Clock::now();
             auto pending = comm.start_sum(mine, total);
             const auto began = Clock::now();
@@ -111,8 +117,8 @@ Overlap measure_overlap(Comm& comm, MpiComm& mpi, std::size_t values, const std:
 
 double Concurrency::overlap() const { return (pure + cpu - together) / std::min(pure, cpu); }
 
-Concurrency measure_concurrency(MPI_Comm comm, Collective collective, std::size_t bytes, int tests, int repetitions,
-                                Work& work) {
+Concurrency measure_concurrency(MPI_Comm comm, Collective collective, std::size_t bytes, int tests,
+                                const Effort& effort, Work& work) {
     int ranks = 1;
     MPI_Comm_size(comm, &ranks);
     const int count = static_cast<int>(bytes / sizeof(double));
@@ -125,7 +131,7 @@ Concurrency measure_concurrency(MPI_Comm comm, Collective collective, std::size_
             MPI_Iallgather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, comm, &request);
     };
     Concurrency result{bytes, 0, 0, 0};
-    result.pure = repeat(comm, repetitions, [&] {
+    result.pure = repeat(comm, effort, [&] {
         MPI_Request request = MPI_REQUEST_NULL;
         const auto start = Clock::now();
         start_one(request);
@@ -133,7 +139,7 @@ Concurrency measure_concurrency(MPI_Comm comm, Collective collective, std::size_
         return seconds_since(start);
     });
     double computing = std::numeric_limits<double>::infinity();
-    result.together = repeat(comm, repetitions, [&] {
+    result.together = repeat(comm, effort, [&] {
         MPI_Request request = MPI_REQUEST_NULL;
         const auto start = Clock::now();
         start_one(request);
@@ -153,12 +159,12 @@ Concurrency measure_concurrency(MPI_Comm comm, Collective collective, std::size_
     return result;
 }
 
-double measure_pipelining(MPI_Comm comm, std::size_t values, int depth, int repetitions) {
+double measure_pipelining(MPI_Comm comm, std::size_t values, int depth, const Effort& effort) {
     const auto deep = static_cast<std::size_t>(depth);
     std::vector<double> mine(values, 1.0), total(values * deep);
     std::vector<MPI_Request> requests(deep, MPI_REQUEST_NULL);
     const auto several = [&](std::size_t in_flight) {
-        return repeat(comm, repetitions, [&] {
+        return repeat(comm, effort, [&] {
             const auto start = Clock::now();
             for (std::size_t k = 0; k < in_flight; ++k)
                 MPI_Iallreduce(mine.data(), &total[k * values], static_cast<int>(values), MPI_DOUBLE, MPI_SUM, comm,
@@ -171,7 +177,7 @@ double measure_pipelining(MPI_Comm comm, std::size_t values, int depth, int repe
     return several(deep) / one;
 }
 
-CommTime measure_exchange(MPI_Comm comm, int neighbours, std::size_t bytes, int repetitions) {
+CommTime measure_exchange(MPI_Comm comm, int neighbours, std::size_t bytes, const Effort& effort) {
     constexpr int tag = 15;
     int rank = 0, ranks = 1;
     MPI_Comm_rank(comm, &rank);
@@ -184,7 +190,7 @@ CommTime measure_exchange(MPI_Comm comm, int neighbours, std::size_t bytes, int 
         const int distance = ranks > 1 ? 1 + (k / 2) % (ranks - 1) : 0;
         return (rank + (k % 2 == 0 ? direction : -direction) * distance + ranks) % ranks;
     };
-    const double seconds = repeat(comm, repetitions, [&] {
+    const double seconds = repeat(comm, effort, [&] {
         const auto start = Clock::now();
         for (int k = 0; k < neighbours; ++k)
             MPI_Irecv(&in[static_cast<std::size_t>(k) * bytes], static_cast<int>(bytes), MPI_BYTE, neighbour(k, -1),
@@ -198,11 +204,11 @@ CommTime measure_exchange(MPI_Comm comm, int neighbours, std::size_t bytes, int 
     return {static_cast<double>(bytes), static_cast<double>(ranks), seconds};
 }
 
-CommTime measure_all_reduce(MPI_Comm comm, std::size_t values, int repetitions) {
+CommTime measure_all_reduce(MPI_Comm comm, std::size_t values, const Effort& effort) {
     int ranks = 1;
     MPI_Comm_size(comm, &ranks);
     std::vector<double> mine(values, 1.0), total(values);
-    const double seconds = repeat(comm, repetitions, [&] {
+    const double seconds = repeat(comm, effort, [&] {
         const auto start = Clock::now();
         MPI_Allreduce(mine.data(), total.data(), static_cast<int>(values), MPI_DOUBLE, MPI_SUM, comm);
         return seconds_since(start);

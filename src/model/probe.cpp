@@ -48,11 +48,9 @@ Probe probe(Comm& comm, MpiComm& mpi) {
     }
     if (result.reduction <= longest) {
         const auto modes = offered_modes();
-        // Each repetition takes a reduction and as much work, and there are two more without either.
-        const double once = 2 * result.reduction * static_cast<double>(modes.size() + 1);
-        const int repetitions = static_cast<int>(std::clamp(budget / once, 1.0, 30.0));
         Work work;
-        const auto measured = measure_overlap(comm, mpi, values, modes, repetitions, work);
+        const Effort effort{30, budget / static_cast<double>(modes.size() + 2)};
+        const auto measured = measure_overlap(comm, mpi, values, modes, effort, work);
         result.reduction = measured.blocking;
         for (const auto& each : measured.modes) result.gamma.emplace_back(each.mode, each.gamma);
     }

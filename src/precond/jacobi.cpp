@@ -9,7 +9,7 @@
 namespace stretto {
 namespace {
 constexpr std::size_t rows_of_a_piece = 1024;
-}
+}  // namespace
 
 Jacobi::Jacobi(const CsrMatrix<double>& A) : comm_(&A.comm()), threads_(A.threads()), inverse_(A.diagonal()) {
     Global zeros = 0;

@@ -55,6 +55,10 @@ inline std::string broadcast(const Comm& comm, std::string text, int root) {
     return text;
 }
 
+/// What to subtract from a time of this rank to have it on rank 0's clock. The ranks of a node share a clock; with
+/// others the best of some round trips tells, to half of what it took.
+Clock::duration clock_offset(const Comm& comm);
+
 /// Sends to_rank[p] to rank p; returns what each rank sent here. Large counts travel in rounds, so that no
 /// message exceeds MPI's int.
 template <class T>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
-#include <vector>
 
 #include "stretto/core/comm.hpp"
 
@@ -11,8 +11,8 @@ namespace stretto {
 
 /// What communication takes on an emulated network.
 struct Latency {
-    Clock::duration reduction{};  ///< from the start of a sum until it is ready
-    Clock::duration message{};    ///< the same of an exchange between neighbours
+    Clock::duration reduction{};  ///< from the start of a sum on the last rank until it is ready on all
+    Clock::duration message{};    ///< from the start of an exchange on a rank until it is ready there
     Clock::duration jitter{};     ///< up to this much more, at random, for either that is not zero
 };
 
@@ -21,11 +21,11 @@ Latency parse_latency(const std::string& text);
 
 /// Communication that takes at least so long, while the work goes on: a network of any latency, emulated on a machine
 /// that has none, so that hiding it can be shown and tested. Every sum and every exchange is what it is without, bit by
-/// bit, but its wait() returns no earlier than the latency after its start on this rank. (A real sum would be ready so
-/// long after its start on the last rank.) The latency passes by itself; what the communicator below takes comes on top
-/// where it takes longer.
+/// bit, but its wait() returns no earlier. The latency passes by itself; what the communicator below takes comes on top
+/// only where it is longer.
 class LatencyComm final : public WrappedComm {
 public:
+    /// Collective: the clocks are compared, because a sum begins when its last rank does.
     LatencyComm(Comm& inner, Latency latency, std::uint64_t seed = 1);
 
     Pending start_sum(std::span<const double> mine, std::span<double> total) override;
@@ -37,16 +37,20 @@ private:
 
     struct Flying {
         Pending pending;
-        Clock::time_point due;
+        Clock::duration latency{};  // zero: none
+        Clock::time_point start;
+        Clock::rep mine = 0, last = 0;  // start on rank 0's clock: here, and on the rank that was last
+        MPI_Request request = MPI_REQUEST_NULL;
         bool used = false;
     };
-    Pending fly(Pending pending, Clock::time_point due);
-    Clock::time_point due_after(Clock::duration latency, std::uint64_t stream, std::int64_t number) const;
+    Flying& take(Clock::duration latency, std::uint64_t stream, std::int64_t number);
+    Pending fly(Flying& flying, Pending pending);
 
     Latency latency_;
     std::uint64_t seed_;
     std::int64_t sums_ = 0, exchanges_ = 0;
-    std::vector<Flying> flying_;  // by ticket
+    Clock::duration offset_;     // of this rank's clock
+    std::deque<Flying> flying_;  // by ticket; a deque never moves its elements
 };
 
 }  // namespace stretto
