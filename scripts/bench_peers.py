@@ -34,9 +34,17 @@ PAIRS = {
     "bicgstab": (("petsc", "bcgs"), ("hypre", "bicgstab")),
     "improved_bicgstab": (("petsc", "ibcgs"),),
     "pipelined_bicgstab": (("petsc", "pipebcgs"),),
+    "gmres": (("petsc", "gmres"),),
+    "gmres:orth=cgs": (("petsc", "gmres"),),
+    "s_step_gmres:s=5": (("petsc", "gmres"),),
+    "s_step_gmres:s=10": (("petsc", "gmres"),),
+    "pipelined_gmres:l=1": (("petsc", "pgmres"),),
+    "pipelined_gmres:l=2": (("petsc", "pgmres"),),
 }
 NAMES = {"stretto": "Stretto", "petsc": "PETSc", "hypre": "hypre"}
 CSR = " csr"  # with the matrix as compressed rows
+WARM_UP = 20  # iterations of CG that the deep pipelines begin with, and which are not to be in their time
+CYCLE = 30  # columns of GMRES methods, of PETSc's too; only whole cycles are alike
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
 
 # Two programs that take the same steps agree in ‖b − Ax‖/‖b‖ after the first few iterations to this. Most agree to ten
@@ -137,7 +145,8 @@ class Bench:
     def run(self, problem, ranks, program, method, huge=False):
         a = self.arguments
         command = [self.mpiexec, "-n", str(ranks), str(self.driver(program)), problem, method, ",".join(a.precond)]
-        command += [str(a.first), str(a.more)]
+        first = a.first + (WARM_UP if "pipelcg" in method or "deep" in method else 0)
+        command += [str(CYCLE), str(-(-a.more // CYCLE) * CYCLE)] if "gmres" in method else [str(first), str(a.more)]
         environment = {**os.environ, "GLIBC_TUNABLES": HUGE_PAGES} if huge else os.environ
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=a.timeout, check=False,
@@ -285,7 +294,11 @@ repeated for half a second, and the shortest counts. Three small drivers (`bench
 {rounds} Each entry is the median, with the smallest and the largest. A ratio is taken within a round, from runs that
 follow each other, before the median is; so it need not be the quotient of two medians.
 
-Stretto runs as users get it: it computes ‖r‖ in every iteration, and its safeguards are on and in the times. In PETSc
+The deep pipelines and `pipelcg` have {first_deep} iterations in place of the first {first}, because Stretto's begins with {warm_up} of CG.
+GMRES methods have one cycle of {cycle} iterations, then whole cycles, with preconditioners on the right; the first of the
+pipelined ones is one of gmres. PETSc's gmres is as it comes: classical Gram–Schmidt, once.
+
+Stretto runs as users get it, at a tolerance of 1e-8 that is not met: it computes ‖r‖ in every iteration, and its safeguards are on and in the times. In PETSc
 norms are off (`KSP_NORM_NONE`) and the convergence test only counts. In hypre the tolerance is zero; BiCGSTAB computes
 a norm in every iteration all the same. PETSc's `bcgs` is preconditioned from the right, as Stretto's is. `pipelcg` is
 told that the spectrum lies between 0 and the largest sum of absolute values in a row.
@@ -399,7 +412,7 @@ def page(bench, comparisons, facts, seconds, options):
                  "the others are marked")
     minutes = max(1, round(seconds / 60))
     measured = MEASURED.format(
-        first=a.first, more=a.more, total=a.first + a.more, agreement=agreement, huge=HUGE_PAGES,
+        first=a.first, first_deep=a.first + WARM_UP, warm_up=WARM_UP, cycle=CYCLE, more=a.more, total=a.first + a.more, agreement=agreement, huge=HUGE_PAGES,
         rounds="One round." if a.rounds == 1 else
         f"{a.rounds} rounds; in each, every method of Stretto and then its peers run one after the other.")
     return PAGE.format(
@@ -470,7 +483,7 @@ def main():
     comparisons = list(bench.comparisons())
     facts.update(programs(arguments.build, bench.lines, bench.built))
     # Not what is measured.
-    options = re.sub(r"--(build|output|json|raw|minutes) \S+ ?", "", " ".join(sys.argv[1:])).strip()
+    options = re.sub(r"--(build|json|raw|minutes) \S+ ?", "", " ".join(sys.argv[1:])).strip()
     arguments.json.write_text(json.dumps({
         "facts": facts,
         "settings": {key: str(value) if isinstance(value, pathlib.Path) else value
