@@ -27,6 +27,13 @@ bench-peers: ## Compares with PETSc and hypre, writes docs/benchmarks.md
 	@cmake --build build/peers -j $(JOBS)
 	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers $(BENCH_ARGS)
 
+zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, beside PETSc, writes docs/zoo.md
+	@test -n "$(STRETTO_MATRICES)" || { echo "make zoo: set STRETTO_MATRICES to a folder of .mtx.gz files" >&2; exit 2; }
+	@scripts/setup.sh build openmpi peers
+	@cmake --preset peers
+	@cmake --build build/peers -j $(JOBS)
+	@set -a; . scripts/mpi.env; set +a; python3 scripts/zoo.py "$(STRETTO_MATRICES)" $(BENCH_ARGS)
+
 check: configure ## Checks format and lint, as the CI does
 	@scripts/setup.sh check
 	@scripts/check.sh $(build)
@@ -49,5 +56,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test bench bench-peers check format build clean configure setup
+.PHONY: help demo test bench bench-peers zoo check format build clean configure setup
 .DEFAULT_GOAL := help

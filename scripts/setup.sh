@@ -7,8 +7,9 @@ packages=()
 for group in "$@"; do
     case $group in
         build) packages+=(g++ cmake ninja-build ccache pkg-config zlib1g-dev libfmt-dev libcli11-dev
-                          nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev) ;;
-        openmpi) packages+=(libopenmpi-dev openmpi-bin) ;;
+                          nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev liblapack-dev
+                          libsuitesparse-dev libmetis-dev) ;;
+        openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
         peers) packages+=(libpetsc-real-dev libhypre-dev python3) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;

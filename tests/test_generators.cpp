@@ -95,6 +95,8 @@ TEST(Generators, Poisson3dWith27Points) {
 TEST(Generators, Anisotropic) {
     const Dense A = dense("aniso2d:3,epsilon=0.25");
     EXPECT_EQ(A[4], (std::vector<double>{0, -0.25, 0, -1, 2.5, -1, 0, -0.25, 0}));
+    const Dense B = dense("aniso3d:3x2x2,y=0.5,z=0.25");
+    EXPECT_EQ(B[1], (std::vector<double>{-1, 3.5, -1, 0, -0.5, 0, 0, -0.25, 0, 0, 0, 0}));
 }
 
 TEST(Generators, ConvectionIsUpwind) {
@@ -197,8 +199,8 @@ TEST(Generators, MoreRanksThanRows) {
 
 TEST(Generators, RefusesBadSpecsOnEveryRank) {
     EXPECT_EQ(refusal("poison2d:5"),
-              "unknown problem 'poison2d'; there are poisson2d, poisson3d, poisson3d27, aniso2d, jump2d, jump3d, "
-              "diagonal, convdiff2d, convdiff3d");
+              "unknown problem 'poison2d'; there are poisson2d, poisson3d, poisson3d27, aniso2d, aniso3d, jump2d, "
+              "jump3d, diagonal, convdiff2d, convdiff3d");
     EXPECT_EQ(refusal("convdiff2d:5,pecle=3"),
               "convdiff2d: unknown option 'pecle'; it takes the options: peclet, angle");
     EXPECT_EQ(refusal("poisson2d:5,peclet=3"), "poisson2d: unknown option 'peclet'; it takes no options");
@@ -227,7 +229,8 @@ TEST(Generators, RefusesBadSpecsOnEveryRank) {
                              "jump2d:5,contrast=nan",
                              "jump2d:5,seed=1.5",
                              "aniso2d:5,epsilon=0",
-                             "aniso2d:5,epsilon=-1"})
+                             "aniso2d:5,epsilon=-1",
+                             "aniso3d:5,y=0"})
         EXPECT_NE(refusal(spec), "accepted") << spec;
     EXPECT_NE(refusal("poisson3d:1600000").find("use more ranks"), std::string::npos);
     EXPECT_NE(refusal("poisson2d:45000").find("use more ranks"), std::string::npos);

@@ -20,6 +20,8 @@ struct SolveArguments {
     int columns = 0;  ///< 0: one, or as many as the file has
     std::vector<std::string> methods;
     std::string precond = "none";
+    std::string prepare;  ///< steps with commas between
+    bool insist = false;  ///< also on what the structure of the matrix speaks against
     double rtol = 1e-8;
     double atol = 0;
     int max_iterations = 10000;

@@ -53,13 +53,8 @@ static bool is_problem(const std::string& text) {
     return std::ranges::any_of(problems(), [&](const ProblemKind& kind) { return kind.name == name; });
 }
 
-CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std::string& storage, int threads,
-                              ProgressLine& line) {
-    const auto form = storage == "csr" ? Storage::compressed_rows : Storage::automatic;
-    if (is_problem(problem)) {
-        auto [partition, rows] = generate(comm, problem);
-        return {comm, std::move(partition), std::move(rows), threads, form};
-    }
+Problem load_problem(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
+    if (is_problem(problem)) return generate(comm, problem);
     if (!exists(comm, problem)) {
         std::string names;
         for (const auto& kind : problems()) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
@@ -68,7 +63,15 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std:
     auto [partition, rows] = read_matrix(comm, problem, threads,
                                          [&](double fraction) { line.show_fraction("reading " + problem, fraction); });
     line.clear();
-    return {comm, std::move(partition), std::move(rows), threads, form};
+    return {std::move(partition), std::move(rows)};
+}
+
+Storage storage_of(const std::string& name) { return name == "csr" ? Storage::compressed_rows : Storage::automatic; }
+
+CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std::string& storage, int threads,
+                              ProgressLine& line) {
+    auto [partition, rows] = load_problem(comm, problem, threads, line);
+    return {comm, std::move(partition), std::move(rows), threads, storage_of(storage)};
 }
 
 std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {

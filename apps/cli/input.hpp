@@ -6,12 +6,19 @@
 
 #include "progress.hpp"
 #include "stretto/matrix/csr.hpp"
+#include "stretto/matrix/generators.hpp"
 
 /// Collective. OMP_NUM_THREADS where set; else this rank's share of the node's cores, and no more than it is bound to.
 int default_threads(const stretto::Comm& comm);
 
 /// Collective. Rank 0 alone looks: the others may see another disk.
 bool exists(const stretto::Comm& comm, const std::string& path);
+
+/// Collective. The rows of a Matrix Market file or of a generated problem, dealt evenly.
+stretto::Problem load_problem(stretto::Comm& comm, const std::string& problem, int threads, ProgressLine& line);
+
+/// How products are to be stored: auto or csr.
+stretto::Storage storage_of(const std::string& name);
 
 /// Collective. The matrix of a Matrix Market file or of a generated problem. `storage`: auto or csr.
 stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& problem, const std::string& storage,

@@ -16,13 +16,15 @@ namespace {
 
 ordered_json describe(std::span<const OptionInfo> options) {
     auto list = ordered_json::array();
-    for (const auto& option : options)
+    for (const auto& option : options) {
         list.push_back({{"name", option.name},
                         {"default", option.default_value},
                         {"minimum", option.minimum},
                         {"maximum", option.maximum},
                         {"integral", option.integral},
                         {"help", option.help}});
+        if (!option.choices.empty()) list.back()["choices"] = option.choices;
+    }
     return list;
 }
 
@@ -54,7 +56,10 @@ std::string traffic(const ordered_json& cost, const char* formulation) {
 
 void print_options(const ordered_json& options) {
     for (const auto& option : options)
-        fmt::print("      {}={}  {}\n", option["name"].get<std::string>(), option["default"].get<double>(),
+        fmt::print("      {}={}  {}\n", option["name"].get<std::string>(),
+                   option.contains("choices")
+                       ? option["choices"][option["default"].get<std::size_t>()].get<std::string>()
+                       : fmt::format("{}", option["default"].get<double>()),
                    option["help"].get<std::string>());
 }
 

@@ -53,6 +53,11 @@ int run(int argc, char** argv, int rank) {
         ->required()
         ->allow_extra_args(false);
     solve_command->add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")->capture_default_str();
+    solve_command->add_option("--prepare", solve.prepare,
+                              "Steps before: equilibrate, rcm, and metis or nonzeros, with commas between");
+    solve_command->add_flag(
+        "--insist", solve.insist,
+        "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
     const auto tolerance = number(0, 1e300, "a tolerance from 0 up");
     solve_command->add_option("--rtol", solve.rtol, "Converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol), recomputed")
         ->check(tolerance)
@@ -86,7 +91,8 @@ int run(int argc, char** argv, int rank) {
                               "Python's matplotlib");
     solve_command->add_flag("--true-residuals", solve.true_residuals,
                             "In history and plot also ‖b − Ax‖, for one more product an iteration");
-    solve_command->add_option("--solution", solve.solution, "Write x to this file, a Matrix Market array");
+    solve_command->add_option("--solution", solve.solution,
+                              "Write x to this file, a Matrix Market array; {} stands for the method");
     solve_command->add_flag("--progress", solve.progress,
                             "Show the progress line also where standard error is no terminal, as under mpirun");
 

@@ -75,6 +75,8 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
          {"method", method.substr(0, colon)},
          {"options", colon == method.npos ? "" : method.substr(colon + 1)},
          {"precond", head_.precond},
+         {"precond_bytes", head_.precond_bytes},
+         {"prepare", head_.prepare},
          {"formulation", head_.formulation},
          {"problem", head_.problem},
          {"rows", head_.rows},
@@ -102,6 +104,8 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
          {"total", totals(comm, result.ledger)},
          {"finished_by", result.finished_by},
          {"vectors_stored", result.vectors},
+         {"structure", head_.structure},
+         {"partition", head_.partition},
          {"remarks", head_.remarks},
          {"events", events}});
 }

@@ -19,6 +19,9 @@ public:
         int max_iterations;
         double setup_seconds;
         std::vector<std::string> remarks;
+        std::string prepare;
+        nlohmann::ordered_json structure, partition;
+        double precond_bytes;  ///< of all ranks
     };
 
     explicit Report(Head head) : head_(std::move(head)) {}

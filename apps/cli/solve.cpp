@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 
 #include "commands.hpp"
@@ -16,6 +17,8 @@
 #include "stretto/matrix/csr.hpp"
 #include "stretto/matrix/matrix_market.hpp"
 #include "stretto/precond/preconditioner.hpp"
+#include "stretto/prepare/prepare.hpp"
+#include "stretto/prepare/structure.hpp"
 #include "stretto/solvers/registry.hpp"
 #include "stretto/solvers/solve.hpp"
 
@@ -24,23 +27,24 @@ using namespace stretto;
 namespace {
 
 /// This rank's rows of the right-hand sides, row-major.
-ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, ProgressLine& line) {
-    const Comm& comm = A.comm();
+ArrayFile load_rhs(const Comm& comm, const Problem& problem, const SolveArguments& arguments, int threads,
+                   ProgressLine& line) {
+    const auto& [partition, rows] = problem;
     const int columns = std::max(arguments.columns, 1);
     const auto make = [&](auto&& f) {
         ArrayFile b{{}, columns};
-        const Global first = A.partition().first(comm.rank());
-        for (Index row = 0; row < A.local_rows(); ++row)
+        const Global first = partition.first(comm.rank());
+        for (Index row = 0; row < rows.rows(); ++row)
             for (int j = 0; j < columns; ++j) b.values.push_back(f(first + row, j));
         return b;
     };
     if (arguments.rhs == "ones") return make([](Global, int) { return 1.0; });
-    if (arguments.rhs == "A*ones") {
-        auto ones = make([](Global, int) { return 1.0; });
-        ArrayFile b{std::vector<double>(ones.values.size()), columns};
-        A.apply({ones.values.data(), A.local_rows(), columns}, {b.values.data(), A.local_rows(), columns});
-        return b;
-    }
+    if (arguments.rhs == "A*ones")
+        return make([&, first = partition.first(comm.rank())](Global row, int) {
+            const auto begin = rows.start[static_cast<std::size_t>(row - first)],
+                       end = rows.start[static_cast<std::size_t>(row - first) + 1];
+            return std::accumulate(rows.values.begin() + begin, rows.values.begin() + end, 0.0);
+        });
     if (arguments.rhs == "random" || arguments.rhs.starts_with("random:")) {
         static constexpr OptionInfo seed_option[] = {{.name = "seed",
                                                       .default_value = 1,
@@ -55,7 +59,7 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
     }
     if (!exists(comm, arguments.rhs))
         throw InputError(fmt::format("--rhs '{}' is neither a file nor ones, A*ones or random[:SEED]", arguments.rhs));
-    auto b = read_array(comm, arguments.rhs, A.partition(), A.threads(),
+    auto b = read_array(comm, arguments.rhs, partition, threads,
                         [&](double fraction) { line.show_fraction("reading " + arguments.rhs, fraction); });
     line.clear();
     if (arguments.columns != 0 && arguments.columns != b.columns)
@@ -64,8 +68,8 @@ ArrayFile load_rhs(const CsrMatrix<double>& A, const SolveArguments& arguments, 
 }
 
 /// Collective. Written beside its place and then moved there, so that no half-written file is taken for a solution.
-void write_solution(const CsrMatrix<double>& A, const std::string& path, std::span<const double> x, int columns) {
-    const Comm& comm = A.comm();
+void write_solution(const Comm& comm, const Partition& partition, const std::string& path, std::span<const double> x,
+                    int columns) {
     std::string part;  // keeps the ending of the name, which chooses the format; empty for a pipe or a device
     agree(comm, [&] {
         if (comm.rank() != 0) return;
@@ -75,11 +79,57 @@ void write_solution(const CsrMatrix<double>& A, const std::string& path, std::sp
             part = target.parent_path() / fmt::format("part{}.{}", k, target.filename().string());
     });
     part = broadcast(comm, part, 0);
-    if (part.empty()) return write_array(comm, path, A.partition(), x, columns);
-    write_array(comm, part, A.partition(), x, columns);
+    if (part.empty()) return write_array(comm, path, partition, x, columns);
+    write_array(comm, part, partition, x, columns);
     agree(comm, [&] {
         if (comm.rank() == 0) std::filesystem::rename(part, path);
     });
+}
+
+/// A file for each method: {} in --solution is its name. Empty: none is asked for.
+std::vector<std::string> solution_files(const SolveArguments& arguments) {
+    const auto at = arguments.solution.find("{}");
+    if (arguments.solution.empty()) return {};
+    if (at == std::string::npos) {
+        if (arguments.methods.size() > 1)
+            throw InputError("--solution of several methods: write {} where their names are to stand");
+        return {arguments.solution};
+    }
+    std::vector<std::string> files;
+    for (const auto& method : arguments.methods)
+        files.push_back(std::string(arguments.solution).replace(at, 2, parse_spec(method).name));
+    return files;
+}
+
+nlohmann::ordered_json describe(const Structure& structure) {
+    return {{"symmetric_pattern", structure.symmetric_pattern()},
+            {"symmetric", structure.symmetric()},
+            {"asymmetry", structure.asymmetry},
+            {"positive_diagonal", structure.positive_diagonal},
+            {"zero_diagonal", structure.zero_diagonal},
+            {"dominant_rows", structure.dominant_rows},
+            {"structural_rank",
+             structure.structural_rank ? nlohmann::ordered_json(*structure.structural_rank) : nlohmann::ordered_json()},
+            {"hint", structure.hint()}};
+}
+
+/// A method for SPD matrices is refused where the matrix, or the preconditioner, cannot be one.
+void check_symmetry(const SolveArguments& arguments, const Structure& structure, const Preconditioner* M) {
+    if (arguments.insist) return;
+    for (const auto& text : arguments.methods) {
+        const Method& method = find_method(parse_spec(text).name);
+        if (!method.positive_definite) continue;
+        if (!structure.symmetric())
+            throw InputError(
+                fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "
+                            "by up to {:.1e} of the largest (--insist runs it all the same)",
+                            method.name, structure.asymmetry));
+        if (M && !M->symmetric())
+            throw InputError(
+                fmt::format("{} needs a symmetric preconditioner, and {} is not (--insist runs it all the "
+                            "same)",
+                            method.name, arguments.precond));
+    }
 }
 
 /// Collective. Ends a run that was asked to stop before there is anything to report.
@@ -94,12 +144,14 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         const Spec spec = parse_spec(text);
         (void)Options(spec, find_method(spec.name).options);
     }
-    if (arguments.methods.size() > 1 && !(arguments.history.empty() && arguments.solution.empty()))
-        throw InputError("--history and --solution belong to one method");
+    const PrepareSteps steps = parse_prepare(arguments.prepare);
+    if (arguments.methods.size() > 1 && !arguments.history.empty()) throw InputError("--history belongs to one method");
+    const auto solutions = solution_files(arguments);
     if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
         throw InputError("--true-residuals go to --history or --plot");
-    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json,
-                  {arguments.history, arguments.solution, arguments.plot});
+    std::vector<std::string> outputs{arguments.history, arguments.plot};
+    std::ranges::copy(solutions, std::back_inserter(outputs));
+    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json, outputs);
     std::optional<Plot> plot;
     agree(comm, [&] {
         if (comm.rank() == 0 && !arguments.plot.empty()) plot.emplace(arguments.plot);
@@ -108,14 +160,29 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
-    const auto A = load_matrix(comm, arguments.problem, arguments.storage, threads, line);
+    auto problem = load_problem(comm, arguments.problem, threads, line);
+    const Partition partition = problem.partition;
     check_interrupt(comm, interrupt);
-    auto b = load_rhs(A, arguments, line);
-    const auto M = make_preconditioner(arguments.precond, A);
+    const Structure structure = analyse(comm, problem, threads);
+    check_symmetry(arguments, structure, nullptr);
+    auto b = load_rhs(comm, problem, arguments, threads, line);
+    const PreparedSystem system(comm, std::move(problem), steps, structure.symmetric(), threads,
+                                storage_of(arguments.storage));
+    const auto& A = system.matrix();
+    b.values = system.forward(std::move(b.values), b.columns);
+    const auto M = system.preconditioner(arguments.precond);
+    check_symmetry(arguments, structure, M.get());
     check_interrupt(comm, interrupt);
     const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - start;
 
-    auto remarks = storage_remarks(A);
+    auto remarks = structure.lines();
+    remarks.push_back("hint: " + structure.hint());
+    const auto& dealt = system.partition_quality();
+    if (comm.size() > 1)
+        remarks.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut,
+                                      dealt.halo, dealt.imbalance));
+    std::ranges::copy(system.remarks(), std::back_inserter(remarks));
+    std::ranges::move(storage_remarks(A), std::back_inserter(remarks));
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
@@ -129,13 +196,27 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
                    .atol = arguments.atol,
                    .max_iterations = arguments.max_iterations,
                    .setup_seconds = all_max(comm, setup.count()),
-                   .remarks = std::move(remarks)});
+                   .remarks = std::move(remarks),
+                   .prepare = arguments.prepare,
+                   .structure = describe(structure),
+                   .partition = {{"edge_cut", dealt.edge_cut}, {"halo", dealt.halo}, {"imbalance", dealt.imbalance}},
+                   .precond_bytes = all_sum(comm, M ? M->stored() : 0.0)});
     const bool json_only = arguments.json == "-";
     if (comm.rank() == 0 && !json_only) report.print_head();
 
+    // Every output is tried before the first that failed is reported.
+    std::string failed;
+    const auto attempt = [&](auto&& write) {
+        try {
+            write();
+        } catch (const InputError& error) {
+            if (failed.empty()) failed = error.what();
+        }
+    };
     bool all_converged = true;
     std::vector<double> x;
-    for (const auto& method : arguments.methods) {
+    for (std::size_t k = 0; k < arguments.methods.size(); ++k) {
+        const auto& method = arguments.methods[k];
         x.assign(b.values.size(), 0.0);
         SolveOptions options;
         options.method = method;
@@ -156,20 +237,12 @@ int run_solve(Comm& comm, const SolveArguments& arguments, const std::atomic<boo
         if (comm.rank() == 0 && !json_only) report.print_last();
         if (options.history) report.keep_history(result);
         if (plot) plot->add(method, result);
+        if (!solutions.empty())
+            attempt([&] { write_solution(comm, partition, solutions[k], system.back(x, b.columns), b.columns); });
         all_converged = all_converged && result.converged();
         if (result.status == Status::interrupted) break;
     }
     if (comm.rank() == 0 && !json_only) report.print_foot();
-    // Every output is tried before the first that failed is reported.
-    std::string failed;
-    const auto attempt = [&](auto&& write) {
-        try {
-            write();
-        } catch (const InputError& error) {
-            if (failed.empty()) failed = error.what();
-        }
-    };
-    if (!arguments.solution.empty()) attempt([&] { write_solution(A, arguments.solution, x, b.columns); });
     if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
     if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
     if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });

@@ -13,5 +13,7 @@
 #include "stretto/operators/linear_map.hpp"
 #include "stretto/precond/jacobi.hpp"
 #include "stretto/precond/preconditioner.hpp"
+#include "stretto/prepare/prepare.hpp"
+#include "stretto/prepare/structure.hpp"
 #include "stretto/solvers/registry.hpp"
 #include "stretto/solvers/solve.hpp"

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include "panel.hpp"
 #include "stretto/core/collective.hpp"
@@ -110,35 +109,20 @@ void CsrMatrix<T>::check(const LocalRows<T>& rows) const {
 template <class T>
 void CsrMatrix<T>::plan_halo(const LocalRows<T>& rows) {
     const auto owned = [&](Global column) { return column >= first_ && column < first_ + local_rows_; };
-    std::copy_if(rows.columns.begin(), rows.columns.end(), std::back_inserter(halo_),
+    std::vector<Global> needed;
+    std::copy_if(rows.columns.begin(), rows.columns.end(), std::back_inserter(needed),
                  [&](Global column) { return !owned(column); });
-    std::sort(halo_.begin(), halo_.end());
-    halo_.erase(std::unique(halo_.begin(), halo_.end()), halo_.end());
-    halo_.shrink_to_fit();
+    std::sort(needed.begin(), needed.end());
+    needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+    needed.shrink_to_fit();
     agree(*comm_, [&] {
-        if (halo_.size() + static_cast<std::size_t>(local_rows_) > std::numeric_limits<Index>::max())
+        if (needed.size() + static_cast<std::size_t>(local_rows_) > std::numeric_limits<Index>::max())
             throw InputError(
                 fmt::format("rank {} would need {} rows of other ranks beside its own {}, more than a local "
                             "32-bit index can count: use more ranks",
-                            comm_->rank(), halo_.size(), local_rows_));
+                            comm_->rank(), needed.size(), local_rows_));
     });
-
-    std::vector<std::vector<Global>> needed(static_cast<std::size_t>(comm_->size()));
-    for (auto begin = halo_.begin(); begin != halo_.end();) {
-        const int owner = partition_.owner(*begin);
-        const auto end = std::lower_bound(begin, halo_.end(), partition_.first(owner + 1));
-        needed[owner].assign(begin, end);
-        receives_.push_back(
-            {owner, static_cast<Index>(begin - halo_.begin()), static_cast<Index>(end - halo_.begin())});
-        begin = end;
-    }
-    const auto asked = all_to_all(*comm_, needed);
-    for (int p = 0; p < comm_->size(); ++p) {
-        if (asked[p].empty()) continue;
-        const auto begin = static_cast<Index>(send_rows_.size());
-        for (const Global row : asked[p]) send_rows_.push_back(static_cast<Index>(row - first_));
-        sends_.push_back({p, begin, static_cast<Index>(send_rows_.size())});
-    }
+    halo_ = Halo<T>(*comm_, partition_, std::move(needed));
 }
 
 /// Deals interior rows and interface rows to the parts, so that either kind is balanced: a part waits for the
@@ -189,7 +173,8 @@ void CsrMatrix<T>::store(const LocalRows<T>& rows) {
         const Index halo_begin = at;
         for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k)
             if (rows.columns[k] < first_ || rows.columns[k] >= last)
-                put(k, local_rows_ + (std::lower_bound(halo_.begin(), halo_.end(), rows.columns[k]) - halo_.begin()));
+                put(k, local_rows_ + (std::lower_bound(halo_.rows().begin(), halo_.rows().end(), rows.columns[k]) -
+                                      halo_.rows().begin()));
         return halo_begin;
     };
     each_part([&](std::size_t part) {
@@ -217,30 +202,6 @@ void CsrMatrix<T>::each_part(Work&& work) const {
 }
 
 template <class T>
-auto CsrMatrix<T>::exchange(int columns) const -> Exchange& {
-    const auto [found, fresh] = exchanges_.try_emplace(columns);
-    auto& [halo, packed, receives, sends] = found->second;
-    if (!fresh) return found->second;
-    const auto width = static_cast<std::size_t>(columns);
-    const auto messages = [&](const Buffer<T>& buffer, const std::vector<Neighbour>& neighbours) {
-        constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
-        std::vector<Message> result;
-        for (const auto& [rank, begin, end] : neighbours) {
-            const auto data = std::as_writable_bytes(buffer.values().subspan(
-                static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end - begin) * width));
-            for (std::size_t at = 0; at < data.size(); at += limit)
-                result.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
-        }
-        return result;
-    };
-    halo = Buffer<T>(halo_.size() * width);
-    packed = Buffer<T>(send_rows_.size() * width);
-    receives = messages(halo, receives_);
-    sends = messages(packed, sends_);
-    return found->second;
-}
-
-template <class T>
 void CsrMatrix<T>::check_shapes(MultiVector<T> x, MultiVector<T> y) const {
     if (x.rows() != local_rows_ || y.rows() != local_rows_ || x.columns() != y.columns() || x.columns() < 1)
         throw InputError(fmt::format("y = A x: A has {} local rows, x is {} × {}, y is {} × {}", local_rows_, x.rows(),
@@ -261,16 +222,10 @@ void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
             if (repeated_[part]) return repeated_[part].apply(from, to, m);
             for (const auto [begin, end] : interior_[part]) multiply(m, start, columns, values, begin, end, from, to);
         };
-        if (receives_.empty() && sends_.empty()) return each_part(interior);
+        if (halo_.empty()) return each_part(interior);
 
-        Exchange& buffers = exchange(m);
-        T *const halo = buffers.halo.data(), *const packed = buffers.packed.data();
-        parallel(threads_, [&](int t, int threads) {
-            const Share share(send_rows_.size(), t, threads);
-            for (auto k = share.begin; k < share.end; ++k)
-                std::copy_n(from + static_cast<std::size_t>(send_rows_[k]) * stride, stride, packed + k * stride);
-        });
-        auto arriving = comm_->start_exchange(buffers.receives, buffers.sends);
+        auto arriving = halo_.start(from, m, threads_);
+        const T* const halo = halo_.values(m);
         each_part(interior);
         arriving.wait();
         each_part([&](std::size_t part) {
@@ -290,34 +245,22 @@ void CsrMatrix<T>::apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
     check_shapes(x, y);
     const auto local_nonzeros = static_cast<std::size_t>(start_[local_rows_]);
     comm_->charge(static_cast<double>(local_nonzeros * (sizeof(T) + sizeof(Index)) + start_.size() * sizeof(Index) +
-                                      (3 * static_cast<std::size_t>(local_rows_) + 2 * halo_.size()) *
+                                      (3 * static_cast<std::size_t>(local_rows_) + 2 * halo_.rows().size()) *
                                           static_cast<std::size_t>(x.columns()) * sizeof(T)));
     const auto m = static_cast<std::size_t>(x.columns());
-    auto& [halo, packed, receives, sends] = exchange(x.columns());
-    std::ranges::fill(halo.values(), T{});
+    T* const halo = halo_.values(x.columns());
+    std::fill_n(halo, static_cast<std::size_t>(halo_.size()) * m, T{});
     std::ranges::fill(y.values(), T{});
     for (Index i = 0; i < local_rows_; ++i) {
         const T* const from = x.data() + static_cast<std::size_t>(i) * m;
         for (Index k = start_[i]; k < start_[i + 1]; ++k) {
             const Index column = columns_[k];
             T* const to = column < local_rows_ ? y.data() + static_cast<std::size_t>(column) * m
-                                               : halo.data() + static_cast<std::size_t>(column - local_rows_) * m;
+                                               : halo + static_cast<std::size_t>(column - local_rows_) * m;
             for (std::size_t j = 0; j < m; ++j) to[j] += values_[k] * from[j];
         }
     }
-    if (receives_.empty() && sends_.empty()) return;
-    comm_->start_exchange(sends, receives).wait();  // what arrives in a product leaves here
-    for (std::size_t k = 0; k < send_rows_.size(); ++k)
-        for (std::size_t j = 0; j < m; ++j)
-            y.data()[static_cast<std::size_t>(send_rows_[k]) * m + j] += packed.data()[k * m + j];
-}
-
-template <class T>
-int CsrMatrix<T>::neighbours() const {
-    std::set<int> ranks;
-    for (const auto& neighbour : receives_) ranks.insert(neighbour.rank);
-    for (const auto& neighbour : sends_) ranks.insert(neighbour.rank);
-    return static_cast<int>(ranks.size());
+    halo_.add_back(y.data(), x.columns());
 }
 
 template <class T>
@@ -333,7 +276,7 @@ double CsrMatrix<T>::bytes(int columns) const {
             for (const auto [begin, end] : interior_[part]) add_rows(begin, end);
         for (const auto& [row, halo_begin] : interface_[part]) add_rows(row, row + 1);
     }
-    const auto vector_rows = 2 * static_cast<std::size_t>(local_rows_) + halo_.size();
+    const auto vector_rows = 2 * static_cast<std::size_t>(local_rows_) + halo_.rows().size();
     return matrix + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
 }
 
@@ -375,9 +318,7 @@ LocalRows<T> CsrMatrix<T>::local() const {
     std::vector<std::pair<Global, T>> row;
     for (Index i = 0; i < local_rows_; ++i) {
         row.clear();
-        for (Index k = start_[i]; k < start_[i + 1]; ++k)
-            row.emplace_back(columns_[k] < local_rows_ ? columns_[k] + first_ : halo_[columns_[k] - local_rows_],
-                             values_[k]);
+        for (Index k = start_[i]; k < start_[i + 1]; ++k) row.emplace_back(global(columns_[k]), values_[k]);
         std::sort(row.begin(), row.end());
         for (const auto& [column, value] : row) {
             result.columns.push_back(column);

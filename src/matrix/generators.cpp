@@ -122,6 +122,16 @@ Generator anisotropic(const Spec& spec, const ProblemKind& kind, const Options& 
     });
 }
 
+Generator anisotropic3d(const Spec& spec, const ProblemKind& kind, const Options& options) {
+    const double along_y = options.number("y"), along_z = options.number("z");
+    return on_grid(parse_grid(spec, kind, 3), false, [=](const Cell&, const Cell& step) {
+        return is_diagonal(step) ? 2 + 2 * along_y + 2 * along_z
+               : step.z != 0     ? -along_z
+               : step.y != 0     ? -along_y
+                                 : -1.0;
+    });
+}
+
 /// −Δu + peclet (wind·∇u) for a unit vector, first-order upwind, times h², h = 1/(NX + 1).
 template <std::size_t dimensions>
 Generator convection(const Spec& spec, const ProblemKind& kind, double peclet, std::array<double, 3> wind) {
@@ -195,6 +205,8 @@ constexpr OptionInfo convection3d_options[] = {{"peclet", 20, 0, 1e12, "convecti
 constexpr OptionInfo convection2d_options[] = {{"peclet", 20, 0, 1e12, "convection over diffusion on the unit square"},
                                                {"angle", 0.6, -10, 10, "direction of the wind in radians"}};
 constexpr OptionInfo anisotropic_options[] = {{"epsilon", 1e-3, 1e-12, 1e12, "diffusion along y, 1 along x"}};
+constexpr OptionInfo anisotropic3d_options[] = {{"y", 1, 1e-12, 1e12, "diffusion along y, 1 along x"},
+                                                {"z", 1e-3, 1e-12, 1e12, "diffusion along z"}};
 constexpr OptionInfo jump_options[] = {{"contrast", 1e4, 1, 1e16, "largest over smallest coefficient"},
                                        {"seed", 1, 0, 0x1p53, "of the random coefficients", true}};
 
@@ -204,6 +216,7 @@ constexpr ProblemKind kinds[] = {
     {"poisson3d", size3d, "7-point Laplacian, diagonal 6", {}, true, poisson<3, false>},
     {"poisson3d27", size3d, "27-point Laplacian, diagonal 26, neighbours -1", {}, true, poisson<3, true>},
     {"aniso2d", size2d, "5-point diffusion, weaker along y", anisotropic_options, true, anisotropic},
+    {"aniso3d", size3d, "7-point diffusion, different along y and z", anisotropic3d_options, true, anisotropic3d},
     {"jump2d", size2d, "5-point diffusion, log-uniform random cells", jump_options, true, jump<2>},
     {"jump3d", size3d, "7-point diffusion, log-uniform random cells", jump_options, true, jump<3>},
     {"diagonal", "poisson2d,N", "diagonal matrix with the spectrum of poisson2d:N", {}, true, diagonal},

@@ -3,8 +3,8 @@
 
 // How statements become loops on a CPU.
 //
-// A block is as many rows as make about 64 elements; its elements are its lanes. Inside a block each
-// statement is a loop of its own over the lanes, so every loop vectorises, and because the block stays in the
+// A block is as many rows as make about 64 elements, fewer in large groups; its elements are its lanes. Inside a block
+// each statement is a loop of its own over the lanes, so every loop vectorises, and because the block stays in the
 // first-level cache, memory is passed over once for the whole group. Coefficients are spread over the lanes
 // beforehand (lane i belongs to column i mod m), which makes one flat loop right for every number of columns;
 // dot products add lane by lane and are folded into columns at the end, in a fixed order.
@@ -79,14 +79,7 @@ public:
     /// For vectors of `columns` columns, on `threads` threads.
     CpuExecutor(int columns, int threads, Formulation formulation)
         : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation) {
-        std::size_t rows = std::max<std::size_t>(1, most_lanes / columns_);
-        // Whole vector registers where that does not make the block much smaller.
-        for (std::size_t fewer = rows; fewer * columns_ >= most_lanes / 2; --fewer)
-            if (fewer * columns_ % 8 == 0) {
-                rows = fewer;
-                break;
-            }
-        vector_lanes_ = rows * columns_;
+        vector_lanes_ = about(most_lanes);
         period_ = PanelKernels<T>::period(columns);
         panel_lanes_ = period_ * std::max<std::size_t>(1, most_panel_lanes / period_);
     }
@@ -108,34 +101,57 @@ public:
         const auto total = static_cast<std::size_t>(rows);
         // Waking the threads costs more than a short vector takes.
         const int threads = total * columns_ < serial_below ? 1 : threads_;
-        lanes_ = (has_panels<S> || ...) ? panel_lanes_ : vector_lanes_;
+        constexpr bool panels = (has_panels<S> || ...);
+        lanes_ = panels ? panel_lanes_ : vector_lanes_;
+        share_coefficients_ = !panels;
         std::size_t sums = 0;
         (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
         accumulators_.assign(static_cast<std::size_t>(threads) * sums, T{});
 
         std::size_t place = 0;
-        if (formulation_ == Formulation::merged)
-            pass(total, threads, sums, bind(group(statements...), place));
-        else
+        if (formulation_ == Formulation::merged) {
+            const auto bound = bind(group(statements...), place);
+            std::size_t lanes = lanes_;
+            if constexpr (!panels) {
+                Pass vectors;
+                (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
+                const std::size_t arrays =
+                    static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + sums / lanes_;
+                lanes = about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
+            }
+            pass(total, threads, sums, lanes, bound);
+        } else {
             (for_each_statement(
                  [&](const auto& s) {
                      for_each_call(
                          [&](const auto& call) {
                              coefficients_.clear();
-                             pass(total, threads, sums, bind(call, place));
+                             pass(total, threads, sums, lanes_, bind(call, place));
                          },
                          s);
                  },
                  statements),
              ...);
+        }
         place = 0;
         (for_each_statement([&](const auto& s) { dots = fold(s, threads, sums, place, dots); }, statements), ...);
     }
 
 private:
-    static constexpr std::size_t most_lanes = 64;         // measured: 48 to 64 is best; 72 costs a tenth, 112 a fifth
+    // Measured with 15 arrays: 48 to 64 lanes are best, 72 cost a tenth, 112 a fifth; with 25, 24 to 32 are, and 64
+    // cost two thirds. Vectors, coefficients and sums count alike.
+    static constexpr std::size_t most_lanes = 64, block_bytes = 6656;
     static constexpr std::size_t most_panel_lanes = 512;  // measured: 256 to 1024 are alike
     static constexpr std::size_t serial_below = 8192;
+
+    /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
+    /// smaller.
+    std::size_t about(std::size_t lanes) const {
+        const std::size_t most = std::max<std::size_t>(1, lanes / columns_);
+        for (std::size_t rows = most; rows > 0 && 2 * rows * columns_ >= lanes; --rows)
+            if (rows * columns_ % 8 == 0) return rows * columns_;
+        return most * columns_;
+    }
 
     // ---- what a statement's dot products take of the accumulators of a thread ----
     template <class S>
@@ -147,6 +163,9 @@ private:
     // ---- binding: coefficients spread over the lanes, dot products given their place ----
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
     Spread<T> bind(const CoefficientTerm<T>& e, std::size_t&) {
+        // Lists say the same coefficient many times: one array each time would leave the block no room in cache.
+        if (const T* const same = share_coefficients_ ? coefficients_.find(e.scalars.data(), columns_) : nullptr)
+            return {same};
         auto& values = coefficients_.next(lanes_);
         for (std::size_t lane = 0; lane < lanes_; ++lane) values[lane] = e.scalars[static_cast<int>(lane % columns_)];
         return {values.data()};
@@ -221,15 +240,15 @@ private:
 
     // ---- one pass over memory ----
     template <class S>
-    void pass(std::size_t rows, int threads, std::size_t sums, const S& statement) {
-        const std::size_t blocks = rows * columns_ / lanes_;
-        const std::size_t rest = rows * columns_ - blocks * lanes_;
+    void pass(std::size_t rows, int threads, std::size_t sums, std::size_t lanes, const S& statement) {
+        const std::size_t blocks = rows * columns_ / lanes;
+        const std::size_t rest = rows * columns_ - blocks * lanes;
         parallel(threads, [&](int t, int all) {
             T* accumulators = accumulators_.data() + static_cast<std::size_t>(t) * sums;
             const Share mine(blocks, t, all);
             for (std::size_t block = mine.begin; block < mine.end; ++block)
-                run_block(statement, block * lanes_, lanes_, accumulators);
-            if (t == all - 1 && rest > 0) run_block(statement, blocks * lanes_, rest, accumulators);
+                run_block(statement, block * lanes, lanes, accumulators);
+            if (t == all - 1 && rest > 0) run_block(statement, blocks * lanes, rest, accumulators);
         });
     }
 
@@ -315,6 +334,13 @@ private:
     class Pool {
     public:
         void clear() { used_ = 0; }
+        std::size_t used() const { return used_; }
+        /// The array that begins with these values, or none.
+        const T* find(const T* first, std::size_t count) const {
+            for (std::size_t k = 0; k < used_; ++k)
+                if (std::equal(first, first + count, arrays_[k].begin())) return arrays_[k].data();
+            return nullptr;
+        }
         void reserve(std::size_t lanes) {
             arrays_.resize(std::max<std::size_t>(arrays_.size(), 8));
             for (auto& array : arrays_) array.reserve(lanes);
@@ -335,7 +361,8 @@ private:
     int threads_;
     Formulation formulation_;
     std::size_t vector_lanes_ = 1, panel_lanes_ = 1, period_ = 1;
-    std::size_t lanes_ = 1;  // of the group that runs
+    std::size_t lanes_ = 1;  // of the group that runs, at most
+    bool share_coefficients_ = true;
     Pool coefficients_;
     std::vector<T> accumulators_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <map>
 #include <span>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "stretto/core/comm.hpp"
 #include "stretto/core/multivector.hpp"
 #include "stretto/core/types.hpp"
+#include "stretto/matrix/halo.hpp"
 #include "stretto/matrix/local_rows.hpp"
 #include "stretto/matrix/partition.hpp"
 #include "stretto/matrix/repeated_rows.hpp"
@@ -47,9 +47,9 @@ public:
     Global rows() const { return partition_.rows(); }
     Global nonzeros() const { return nonzeros_; }
     Index local_rows() const { return local_rows_; }
-    Index halo_rows() const { return static_cast<Index>(halo_.size()); }
+    Index halo_rows() const { return halo_.size(); }
     /// Ranks that this one receives from or sends to.
-    int neighbours() const;
+    int neighbours() const { return halo_.neighbours(); }
     int threads() const { return threads_; }
 
     /// Bytes that one apply with m columns moves on this rank: the matrix and the vectors (halo included)
@@ -69,6 +69,20 @@ public:
     /// Collective. ‖A‖∞, the largest sum of absolute values in a row: no eigenvalue is larger.
     T norm() const;
 
+    /// Entries of a local row in local numbering: columns increase, the halo's (local_rows() and on) come last.
+    struct Row {
+        std::span<const Index> columns;
+        std::span<const T> values;
+    };
+    Row row(Index i) const {
+        const auto begin = static_cast<std::size_t>(start_[i]), size = static_cast<std::size_t>(start_[i + 1]) - begin;
+        return {columns_.values().subspan(begin, size), values_.values().subspan(begin, size)};
+    }
+    /// The global number of a local column.
+    Global global(Index column) const {
+        return column < local_rows_ ? first_ + column : halo_.rows()[static_cast<std::size_t>(column - local_rows_)];
+    }
+
     /// The local rows with global columns, as given to the constructor.
     LocalRows<T> local() const;
 
@@ -79,14 +93,6 @@ private:
     struct InterfaceRow {
         Index row, halo_begin;  // positions from halo_begin to the end of the row are halo columns
     };
-    struct Neighbour {
-        int rank;
-        Index begin, end;  // in halo_ or in send_rows_
-    };
-    struct Exchange {
-        Buffer<T> halo, packed;
-        std::vector<Message> receives, sends;
-    };
 
     void check(const LocalRows<T>& rows) const;
     void plan_halo(const LocalRows<T>& rows);
@@ -94,7 +100,6 @@ private:
     void store(const LocalRows<T>& rows);
     void find_repetition(std::size_t part);
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
-    Exchange& exchange(int columns) const;
 
     template <class Work>
     void each_part(Work&& work) const;
@@ -113,10 +118,7 @@ private:
     std::vector<std::vector<InterfaceRow>> interface_;
     std::vector<RepeatedRows<T>> repeated_;  // the interior ones again, where that pays
 
-    std::vector<Global> halo_;      // global columns of the halo, increasing, hence grouped by owner
-    std::vector<Index> send_rows_;  // local rows that others need, grouped by who needs them
-    std::vector<Neighbour> receives_, sends_;
-    mutable std::map<int, Exchange> exchanges_;  // by number of columns
+    Halo<T> halo_;
 };
 
 extern template class CsrMatrix<double>;

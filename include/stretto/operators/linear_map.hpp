@@ -11,7 +11,7 @@ namespace stretto {
 /// A square linear operator, or a preconditioner, on the rows of this rank: apply(x, y) computes y = A x (or
 /// y = M⁻¹ x) for vectors of any number of columns, x and y disjoint; bytes(m) is what one such call with m
 /// columns moves through this rank's memory. Called on all ranks together. An apply_transpose(x, y), y = Aᵀ x, makes it
-/// fit for methods that need one.
+/// fit for methods that need one; a has_transpose() that says no takes that back.
 template <class A, class T>
 concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
     a.apply(v, v);
@@ -33,10 +33,13 @@ public:
               [](const void* self, MultiVector<T> x, MultiVector<T> y) { static_cast<const Op*>(self)->apply(x, y); }),
           bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
+        bool transpose = true;
+        if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
         if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })
-            apply_transpose_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
-                static_cast<const Op*>(self)->apply_transpose(x, y);
-            };
+            if (transpose)
+                apply_transpose_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                    static_cast<const Op*>(self)->apply_transpose(x, y);
+                };
     }
 
     explicit operator bool() const { return op_ != nullptr; }

@@ -13,6 +13,7 @@ public:
     void apply(MultiVector<double> r, MultiVector<double> z) const override;
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { apply(r, z); }
     double bytes(int columns) const override;
+    double stored() const override { return 8.0 * static_cast<double>(inverse_.size()); }
     std::vector<std::string> remarks() const override;
 
 private:

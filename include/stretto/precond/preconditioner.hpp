@@ -18,7 +18,10 @@ public:
     virtual ~Preconditioner() = default;
     virtual void apply(MultiVector<double> r, MultiVector<double> z) const = 0;            ///< z = M⁻¹ r
     virtual void apply_transpose(MultiVector<double> r, MultiVector<double> z) const = 0;  ///< z = M⁻ᵀ r
-    virtual double bytes(int columns) const = 0;                     ///< moved by one apply on this rank
+    virtual bool has_transpose() const { return true; }
+    virtual bool symmetric() const { return true; }  ///< M is, where A is: what methods for SPD matrices need
+    virtual double bytes(int columns) const = 0;     ///< moved by one apply on this rank
+    virtual double stored() const = 0;               ///< bytes of the preconditioner itself on this rank
     virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
 };
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Solves A x = b, b = A·ones, with PETSc, several times:
+//
+//     mpirun -n 2 petsc_solve MATRIX RTOL MAX_IT OPTIONS…
+//     mpirun -n 2 petsc_solve poisson3d:50 1e-8 2000 "-ksp_type cg -pc_type jacobi" "-ksp_type bcgs -pc_type bjacobi"
+//
+// A is a Matrix Market file or a generated problem, in Stretto's rows and partition. Rank 0 prints one JSON object for
+// each OPTIONS: what PETSc says, and ‖b − Ax‖/‖b‖, recomputed.
+#include <petscksp.h>
+
+#include <filesystem>
+
+#include "harness.hpp"
+#include "stretto/matrix/matrix_market.hpp"
+
+namespace {
+
+/// Ends the program on an error of PETSc, which prints what it was.
+void must(PetscErrorCode error) { PetscCallAbort(PETSC_COMM_WORLD, error); }
+
+stretto::Problem load(stretto::Comm& comm, const std::string& name) {
+    if (!std::filesystem::exists(name)) return stretto::generate(comm, name);
+    auto [partition, rows] = stretto::read_matrix(comm, name, 1);
+    return {std::move(partition), std::move(rows)};
+}
+
+class System {
+public:
+    explicit System(const stretto::Problem& problem) {
+        const auto& rows = problem.rows;
+        const std::vector<PetscInt> start(rows.start.begin(), rows.start.end());
+        const std::vector<PetscInt> columns(rows.columns.begin(), rows.columns.end());
+        const auto local = static_cast<PetscInt>(rows.rows()), all = static_cast<PetscInt>(problem.partition.rows());
+        must(MatCreate(PETSC_COMM_WORLD, &A_));
+        must(MatSetSizes(A_, local, local, all, all));
+        must(MatSetType(A_, MATAIJ));
+        must(MatSeqAIJSetPreallocationCSR(A_, start.data(), columns.data(), rows.values.data()));
+        must(MatMPIAIJSetPreallocationCSR(A_, start.data(), columns.data(), rows.values.data()));
+        must(MatCreateVecs(A_, &x_, &b_));
+        must(VecDuplicate(b_, &r_));
+        must(VecSet(x_, 1));
+        must(MatMult(A_, x_, b_));
+    }
+    System(const System&) = delete;
+    ~System() {
+        must(MatDestroy(&A_));
+        for (Vec* v : {&b_, &x_, &r_}) must(VecDestroy(v));
+    }
+
+    peers::ordered_json solve(const std::string& options, double rtol, int max_iterations) {
+        must(PetscOptionsClear(nullptr));
+        must(PetscOptionsInsertString(nullptr, options.c_str()));
+        KSP ksp = nullptr;
+        must(KSPCreate(PETSC_COMM_WORLD, &ksp));
+        must(KSPSetOperators(ksp, A_, A_));
+        must(KSPSetTolerances(ksp, rtol, 0, PETSC_DEFAULT, max_iterations));
+        must(KSPSetFromOptions(ksp));
+        const double setup = peers::seconds(MPI_COMM_WORLD, [&] {
+            must(KSPSetUp(ksp));
+            must(KSPSetUpOnBlocks(ksp));
+        });
+        must(VecSet(x_, 0));
+        const double solve = peers::seconds(MPI_COMM_WORLD, [&] { must(KSPSolve(ksp, b_, x_)); });
+        KSPConvergedReason reason{};
+        PetscInt iterations = 0;
+        must(KSPGetConvergedReason(ksp, &reason));
+        must(KSPGetIterationNumber(ksp, &iterations));
+        must(KSPDestroy(&ksp));
+        PetscReal norm = 0, norm_b = 0;
+        must(MatMult(A_, x_, r_));
+        must(VecAYPX(r_, -1, b_));
+        must(VecNorm(r_, NORM_2, &norm));
+        must(VecNorm(b_, NORM_2, &norm_b));
+        const double residual = norm / norm_b;
+        return {{"options", options},
+                {"reason", static_cast<int>(reason)},
+                {"claims", reason > 0},
+                {"iterations", static_cast<int>(iterations)},
+                {"residual", std::isfinite(residual) ? peers::ordered_json(residual) : peers::ordered_json()},
+                {"setup", setup},
+                {"solve", solve}};
+    }
+
+private:
+    Mat A_ = nullptr;
+    Vec b_ = nullptr, x_ = nullptr, r_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int exit_code = 0;
+    try {
+        if (argc < 5) throw std::invalid_argument("usage: petsc_solve MATRIX RTOL MAX_IT OPTIONS…");
+        must(PetscInitializeNoArguments());
+        {
+            stretto::MpiComm comm(MPI_COMM_WORLD);
+            System system(load(comm, argv[1]));
+            for (int k = 4; k < argc; ++k) {
+                const auto line = system.solve(argv[k], std::stod(argv[2]), peers::positive(argv[3]));
+                if (comm.rank() == 0) fmt::print("{}\n", line.dump());
+                std::fflush(stdout);
+            }
+        }
+        must(PetscFinalize());
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        exit_code = 2;
+    }
+    MPI_Finalize();
+    return exit_code;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A polynomial in D⁻¹A whose residual is Chebyshev's on an interval (Golub and Varga 1961; as a preconditioner,
+// Johnson, Micchelli and Paul 1983). The interval's end is found by a few steps of Arnoldi's method.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "../matrix/panel.hpp"
+#include "kinds.hpp"
+#include "stretto/core/collective.hpp"
+#include "stretto/core/parallel.hpp"
+#include "stretto/core/random.hpp"
+
+extern "C" void dhseqr_(const char* job, const char* vectors, const int* n, const int* low, const int* high, double* h,
+                        const int* ldh, double* real, double* imaginary, double* z, const int* ldz, double* work,
+                        const int* size, int* info);
+
+namespace stretto {
+namespace {
+
+class Chebyshev final : public Preconditioner {
+public:
+    Chebyshev(const CsrMatrix<double>& A, const Options& options)
+        : A_(&A), degree_(static_cast<int>(options.number("degree"))), inverse_(A.diagonal()) {
+        Global zeros = 0;
+        for (double& d : inverse_) {
+            zeros += d == 0;
+            d = d == 0 ? 1 : 1 / d;
+        }
+        zeros = all_sum(A.comm(), zeros);
+        if (zeros > 0) remarks_.push_back(fmt::format("chebyshev: {} zeros on the diagonal count as ones", zeros));
+        const double found = find_end();
+        remarks_.push_back(fmt::format("chebyshev: eigenvalues of D⁻¹A taken to lie in [{:.4g}, {:.4g}]",
+                                       found / options.number("ratio"), found));
+        const double begin = found / options.number("ratio");
+        middle_ = (found + begin) / 2;
+        radius_ = (found - begin) / 2;
+    }
+
+    void apply(MultiVector<double> r, MultiVector<double> z) const override {
+        run(r, z, [&](MultiVector<double> x, MultiVector<double> y) { A_->apply(x, y); });
+    }
+    /// The transpose of p(D⁻¹A) D⁻¹ is p(D⁻¹Aᵀ) D⁻¹.
+    void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override {
+        run(r, z, [&](MultiVector<double> x, MultiVector<double> y) { A_->apply_transpose(x, y); });
+    }
+    double bytes(int columns) const override { return degree_ * A_->bytes(columns) + vector_bytes(columns); }
+    double stored() const override { return 8.0 * static_cast<double>(inverse_.size()); }
+    std::vector<std::string> remarks() const override { return remarks_; }
+
+private:
+    double vector_bytes(int columns) const {
+        return 8.0 * static_cast<double>(inverse_.size()) * (degree_ + 1) * (7.0 * columns + 1);
+    }
+
+    /// Work vectors for m columns: the residual, the last step, and A times it.
+    struct Work {
+        std::vector<double> residual, step, product;
+    };
+
+    template <class Product>
+    void run(MultiVector<double> r, MultiVector<double> z, Product&& product) const {
+        A_->comm().charge(vector_bytes(r.columns()));
+        auto& [residual, step, image] = work_[r.columns()];
+        for (auto* vector : {&residual, &step, &image}) vector->resize(r.size());
+        const MultiVector<double> direction(step.data(), r.rows(), r.columns()),
+            imaged(image.data(), r.rows(), r.columns());
+        double rho = radius_ / middle_;
+        const auto rows = [&](auto&& work) {
+            parallel(A_->threads(), [&](int t, int threads) {
+                const Share share(inverse_.size(), t, threads);
+                with_columns(r.columns(), [&](auto columns) {
+                    const auto width = static_cast<std::size_t>(columns);
+                    for (auto row = share.begin; row < share.end; ++row)
+                        for (std::size_t j = 0; j < width; ++j) work(row * width + j, inverse_[row]);
+                });
+            });
+        };
+        rows([&](std::size_t k, double inverse) {
+            residual[k] = r.data()[k];
+            z.data()[k] = step[k] = inverse / middle_ * r.data()[k];
+        });
+        for (int i = 0; i < degree_; ++i) {
+            product(direction, imaged);
+            const double next = 1 / (2 * middle_ / radius_ - rho), keep = next * rho, add = 2 * next / radius_;
+            rho = next;
+            rows([&](std::size_t k, double inverse) {
+                residual[k] -= image[k];
+                step[k] = keep * step[k] + add * inverse * residual[k];
+                z.data()[k] += step[k];
+            });
+        }
+    }
+
+    /// Collective. Somewhat above the largest real part of an eigenvalue of D⁻¹A, and not above its largest row sum,
+    /// which bounds them all.
+    double find_end() {
+        constexpr int most_steps = 12;
+        constexpr double margin = 1.1;
+        const Comm& comm = A_->comm();
+        const auto n = inverse_.size();
+        double row_sum = 0;
+        for (Index i = 0; i < A_->local_rows(); ++i) {
+            double sum = 0;
+            for (const double value : A_->row(i).values) sum += std::abs(value);
+            row_sum = std::max(row_sum, sum * std::abs(inverse_[static_cast<std::size_t>(i)]));
+        }
+        row_sum = all_max(comm, row_sum);
+
+        const auto dot = [&](const std::vector<double>& a, const std::vector<double>& b) {
+            double sum = 0;
+            for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
+            return all_sum(comm, sum);
+        };
+        std::vector<std::vector<double>> basis(1, std::vector<double>(n));
+        const Global first = A_->partition().first(comm.rank());
+        for (std::size_t i = 0; i < n; ++i) basis[0][i] = uniform(1, first + static_cast<Global>(i), 0);
+        const auto normalise = [&](std::vector<double>& v) {
+            const double norm = std::sqrt(dot(v, v));
+            if (norm > 0)
+                for (double& value : v) value /= norm;
+            return norm;
+        };
+        double norm = normalise(basis[0]);
+        std::vector<double> h(static_cast<std::size_t>(most_steps * most_steps));  // by columns
+        int steps = 0;
+        while (steps < most_steps && norm > 1e-12 * row_sum && std::isfinite(norm)) {
+            std::vector<double> next(n);
+            A_->apply({basis.back().data(), A_->local_rows(), 1}, {next.data(), A_->local_rows(), 1});
+            for (std::size_t i = 0; i < n; ++i) next[i] *= inverse_[i];
+            for (int j = 0; j <= steps; ++j) {
+                const auto& other = basis[static_cast<std::size_t>(j)];
+                const double overlap = dot(next, other);
+                h[static_cast<std::size_t>(steps * most_steps + j)] = overlap;
+                for (std::size_t i = 0; i < n; ++i) next[i] -= overlap * other[i];
+            }
+            norm = normalise(next);
+            if (++steps < most_steps) h[static_cast<std::size_t>((steps - 1) * most_steps + steps)] = norm;
+            basis.push_back(std::move(next));
+        }
+        double real[most_steps], imaginary[most_steps], z = 0, work[11 * most_steps];
+        const int one = 1, lead = most_steps, size = 11 * most_steps;
+        int info = 0;
+        dhseqr_("E", "N", &steps, &one, &steps, h.data(), &lead, real, imaginary, &z, &one, work, &size, &info);
+        double largest = 0, smallest = 0, sideways = 0;
+        for (int k = 0; k < (info == 0 ? steps : 0); ++k) {
+            largest = std::max(largest, real[k]);
+            smallest = std::min(smallest, real[k]);
+            sideways = std::max(sideways, std::abs(imaginary[k]));
+        }
+        if (smallest < -1e-3 * largest)
+            remarks_.push_back(fmt::format(
+                "chebyshev: D⁻¹A has eigenvalues to the left of zero (about {:.2g}), where the polynomial is of no use",
+                smallest));
+        if (sideways > 0.1 * largest)
+            remarks_.push_back(
+                fmt::format("chebyshev: eigenvalues of D⁻¹A have imaginary parts (up to about {:.2g}), "
+                            "which the interval ignores",
+                            sideways));
+        if (!(largest > 0 && std::isfinite(largest))) return row_sum > 0 ? row_sum : 1;
+        return std::min(margin * largest, row_sum);
+    }
+
+    const CsrMatrix<double>* A_;
+    int degree_;
+    std::vector<double> inverse_;  // of the diagonal
+    double middle_ = 0, radius_ = 0;
+    std::vector<std::string> remarks_;
+    mutable std::map<int, Work> work_;  // by number of columns
+};
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_chebyshev(const CsrMatrix<double>& A, const Options& options) {
+    return std::make_unique<Chebyshev>(A, options);
+}
+
+}  // namespace stretto

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/buffer.hpp"
+#include "stretto/core/spec.hpp"
+#include "stretto/core/types.hpp"
+
+// Solvers inside one block of rows: what block Jacobi and additive Schwarz are made of. Nothing here communicates, and
+// one thread works on a block.
+
+namespace stretto {
+
+/// A square block of a matrix: compressed rows whose columns increase. The diagonal is always stored, zero where A has
+/// no entry.
+struct Block {
+    std::vector<Index> start{0}, columns;
+    std::vector<double> values;
+
+    Index rows() const { return static_cast<Index>(start.size()) - 1; }
+    void add(Index column, double value) {
+        columns.push_back(column);
+        values.push_back(value);
+    }
+    void end_row() { start.push_back(static_cast<Index>(columns.size())); }
+    Block transposed() const;
+    /// To 1e-12 of the largest value.
+    bool symmetric() const;
+};
+
+/// What had to be done to a block so that its solver exists.
+struct Repairs {
+    Index pivots = 0;     ///< zero or tiny ones that were replaced
+    double shift = 0;     ///< the diagonal was increased by this times the row's sum of absolute values
+    Index dependent = 0;  ///< columns of an approximate inverse whose least squares problem is rank deficient
+};
+
+/// z = B⁻¹ r, exactly or approximately, for n × m values, r and z disjoint. May allocate in the first call with a given
+/// m only.
+class LocalSolver {
+public:
+    virtual ~LocalSolver() = default;
+    virtual void solve(const double* r, double* z, int m) const = 0;
+    virtual void solve_transpose(const double* r, double* z, int m) const = 0;
+    virtual double stored() const = 0;         ///< bytes of the solver itself, all of them read once by a solve
+    virtual double vector_passes() const = 0;  ///< reads and writes of an n × m vector in a solve
+    Repairs repairs;
+};
+
+/// A row of the table of solvers.
+struct LocalSolverKind {
+    std::string_view name;
+    bool symmetric;       ///< what it gives for a symmetric block is
+    bool only_symmetric;  ///< and it takes no other
+    std::unique_ptr<LocalSolver> (*make)(const Block& block, const Options& options);
+};
+
+const LocalSolverKind& local_solver(std::string_view name);
+
+/// The options of whatever has a local solver inside: inner, drop, fill and pattern.
+extern const std::string_view local_solver_names[6];
+inline constexpr OptionInfo inner_option{
+    "inner", 0, 0, 5, "what solves with a block: ilu0, ic0, ilut, sai, lu or cholesky", true, local_solver_names};
+inline constexpr OptionInfo drop_option{"drop", 1e-3, 0, 1,
+                                        "ilut: entries below this times the row's norm are dropped"};
+inline constexpr OptionInfo fill_option{"fill", 10, 0, 1e6, "ilut: entries a row keeps in L and in U beyond those of A",
+                                        true};
+inline constexpr OptionInfo pattern_option{"pattern", 1, 1, 2, "sai: 1: the pattern of A, 2: of A²", true};
+
+/// L U, L with a unit diagonal, maybe of a block whose rows were scaled and whose rows and columns were permuted.
+class Triangular final : public LocalSolver {
+public:
+    struct Entry {
+        Index column;
+        double value;
+    };
+    /// Rows are added in order; `lower` and `upper` are without the diagonal.
+    explicit Triangular(Index rows) { lower_.start.reserve(static_cast<std::size_t>(rows) + 1); }
+    void add_row(const std::vector<Entry>& lower, double diagonal, const std::vector<Entry>& upper);
+    /// After the last row. The kth row of L U is row row_order[k] of the block times scale[row_order[k]], its kth
+    /// column is column column_order[k]. Empty: as they are.
+    void finish(std::vector<Index> row_order = {}, std::vector<Index> column_order = {},
+                std::vector<double> row_scale = {});
+
+    void solve(const double* r, double* z, int m) const override;
+    void solve_transpose(const double* r, double* z, int m) const override;
+    double stored() const override;
+    double vector_passes() const override { return row_order_.empty() ? 4 : 7; }
+
+private:
+    struct Half {
+        std::vector<Index> start{0}, columns;
+        std::vector<double> values;
+        void add_row(const std::vector<Entry>& entries);
+    };
+    Index rows() const { return static_cast<Index>(inverse_.size()); }
+    void solve_in_place(const double* r, double* z, int m) const;
+    void solve_transpose_in_place(double* z, int m) const;
+
+    Half lower_, upper_;           // rows in the order in which a solve reads them: upper_ from the last row on
+    std::vector<double> inverse_;  // of the diagonal of U
+    std::vector<Index> row_order_, column_order_;
+    std::vector<double> row_scale_;
+    mutable std::vector<double> work_;
+};
+
+/// Shifts the diagonal, more each time, until make(shift) gives a factorisation: null is none.
+template <class Make>
+std::unique_ptr<LocalSolver> with_shifts(Make&& make) {
+    for (const double shift : {0.0, 1e-3, 1e-2, 1e-1, 1.0})
+        if (auto solver = make(shift)) {
+            solver->repairs.shift = shift;
+            return solver;
+        }
+    auto last = make(10.0);  // diagonally dominant
+    last->repairs.shift = 10;
+    return last;
+}
+
+std::unique_ptr<LocalSolver> make_ilu0(const Block& block, const Options& options);
+std::unique_ptr<LocalSolver> make_ic0(const Block& block, const Options& options);
+std::unique_ptr<LocalSolver> make_ilut(const Block& block, const Options& options);
+std::unique_ptr<LocalSolver> make_sai(const Block& block, const Options& options);
+std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options& options);
+std::unique_ptr<LocalSolver> make_cholesky(const Block& block, const Options& options);
+
+}  // namespace stretto

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stretto/prepare/prepare.hpp"
+#include "stretto/prepare/structure.hpp"
+#include "systems.hpp"
+
+namespace stretto {
+namespace {
+
+using Formula = std::function<double(Global, Global)>;
+
+Problem rows_of(const Comm& comm, Global n, const Formula& entry) {
+    const auto partition = Partition::even(n, comm.size());
+    LocalRows<double> rows;
+    for (Global i = partition.first(comm.rank()); i < partition.first(comm.rank() + 1); ++i) {
+        for (Global j = 0; j < n; ++j)
+            if (const double value = entry(i, j); value != 0) {
+                rows.columns.push_back(j);
+                rows.values.push_back(value);
+            }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    return {partition, std::move(rows)};
+}
+
+constexpr Global n = 60;
+
+/// Rows and columns of very different size; unsymmetric.
+double badly_scaled(Global i, Global j) {
+    const auto size = [](Global k) { return std::pow(10.0, static_cast<double>(k * 7 % 9) - 4); };
+    if (i == j) return 8 * size(i) * size(j + 3);
+    return (i - j) * (i - j) % 17 == 1 || std::abs(i - j) == 7 ? uniform(1, i, j) * size(i) * size(j + 3) : 0;
+}
+double badly_scaled_spd(Global i, Global j) {
+    const auto size = [](Global k) { return std::pow(10.0, static_cast<double>(k * 7 % 9) - 4); };
+    return (i == j ? 4 : std::abs(i - j) == 1 || std::abs(i - j) == 8 ? -0.9 : 0) * size(i) * size(j);
+}
+/// A grid whose rows were shuffled.
+double shuffled(Global i, Global j) {
+    const auto place = [](Global k) { return k * 23 % n; };
+    const Global p = place(i), q = place(j);
+    if (p == q) return 4.5 + static_cast<double>(p) / 100;
+    const Global row = std::abs(p / 10 - q / 10), column = std::abs(p % 10 - q % 10);
+    return row + column == 1 ? -1 : 0;
+}
+
+const std::vector<std::string> all_steps{
+    "", "equilibrate", "rcm", "metis", "nonzeros", "metis,rcm", "equilibrate,metis", "equilibrate,rcm,nonzeros"};
+
+/// The same x and the same residual, of the original system, whatever was done before.
+TEST(Prepare, SolutionsAndResidualsAreTheOriginals) {
+    MpiComm comm;
+    for (const auto& formula : {badly_scaled, badly_scaled_spd, shuffled})
+        for (const auto& text : all_steps)
+            for (const int columns : {1, 3}) {
+                const auto A = matrix(comm, n, formula);
+                Values b(A, columns, [](Global i, int j) { return uniform(5, i, j); }), x(A, columns);
+                const bool symmetric = formula != badly_scaled;
+                const PreparedSystem system(comm, rows_of(comm, n, formula), parse_prepare(text), symmetric);
+                const auto M = system.preconditioner("block_jacobi:lu");
+                auto hat = system.forward(b.data(), columns);
+                std::vector<double> solution(hat.size());
+                SolveOptions options;
+                options.method = "bicgstab";
+                const Index rows = system.matrix().local_rows();
+                const auto result = solve<double>(comm, system.matrix(), *M, {hat.data(), rows, columns},
+                                                  {solution.data(), rows, columns}, options);
+                const auto back = system.back(solution, columns);
+                std::ranges::copy(back, x.view().data());
+                const auto residuals = true_residuals(A, b, x);
+                for (int j = 0; j < columns; ++j) {
+                    const auto& column = result.columns[static_cast<std::size_t>(j)];
+                    EXPECT_EQ(column.status, Status::converged) << text;
+                    EXPECT_LE(residuals[static_cast<std::size_t>(j)], 1.1e-8) << text;
+                    // Sums in another order round differently: by 1e-16 ‖A‖‖x‖.
+                    EXPECT_NEAR(column.relative_residual, residuals[static_cast<std::size_t>(j)],
+                                1e-3 * residuals[static_cast<std::size_t>(j)] + 1e-9)
+                        << text;
+                }
+            }
+}
+
+/// The preconditioner of the prepared system is C M̂⁻¹ R: with complete factors of Â the inverse of A, also transposed.
+TEST(Prepare, EquilibratedPreconditionersFitTheOriginal) {
+    MpiComm comm(MPI_COMM_SELF);
+    const auto A = matrix(comm, n, badly_scaled);
+    const PreparedSystem system(comm, rows_of(comm, n, badly_scaled), parse_prepare("equilibrate"), false);
+    const auto M = system.preconditioner("block_jacobi:lu");
+    for (const bool transpose : {false, true}) {
+        Values x(A, 2, [](Global i, int j) { return uniform(6, i, j); }), image(A, 2), back(A, 2);
+        transpose ? A.apply_transpose(x.view(), image.view()) : A.apply(x.view(), image.view());
+        transpose ? M->apply_transpose(image.view(), back.view()) : M->apply(image.view(), back.view());
+        EXPECT_LT(distance(comm, x, back), 1e-7);  // the condition number is about 1e8
+    }
+    const auto scales = system.preconditioner("none");
+    EXPECT_FALSE(scales->symmetric());
+    EXPECT_TRUE(PreparedSystem(comm, rows_of(comm, n, badly_scaled_spd), parse_prepare("equilibrate"), true)
+                    .preconditioner("block_jacobi:ic0")
+                    ->symmetric());
+    EXPECT_EQ(PreparedSystem(comm, rows_of(comm, n, shuffled), {}, true).preconditioner("none"), nullptr);
+}
+
+TEST(Prepare, EquilibratedEntriesAreNearOne) {
+    MpiComm comm;
+    for (const bool symmetric : {false, true}) {
+        const auto formula = symmetric ? badly_scaled_spd : badly_scaled;
+        const PreparedSystem system(comm, rows_of(comm, n, formula), parse_prepare("equilibrate"), symmetric);
+        const auto rows = system.scaled().local();
+        std::vector<double> columns(n);
+        for (Index i = 0; i < rows.rows(); ++i) {
+            double largest = 0;
+            for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k) {
+                largest = std::max(largest, std::abs(rows.values[k]));
+                auto& column = columns[static_cast<std::size_t>(rows.columns[k])];
+                column = std::max(column, std::abs(rows.values[k]));
+            }
+            EXPECT_GT(largest, 0.2);
+            EXPECT_LT(largest, 4);
+        }
+        MPI_Allreduce(MPI_IN_PLACE, columns.data(), n, MPI_DOUBLE, MPI_MAX, comm.mpi());
+        for (const double largest : columns) {
+            EXPECT_GT(largest, 0.2);
+            EXPECT_LT(largest, 4);
+        }
+        if (symmetric) {
+            EXPECT_TRUE(analyse(comm, {system.matrix().partition(), rows}).symmetric());
+        }
+    }
+}
+
+TEST(Prepare, PartitionsAreBalancedAndCutLess) {
+    MpiComm comm;
+    const auto before = quality(comm, rows_of(comm, n, shuffled));
+    const PreparedSystem metis(comm, rows_of(comm, n, shuffled), parse_prepare("metis"), true);
+    const auto after = metis.partition_quality();
+    if (comm.size() > 1) {
+        EXPECT_LT(2 * after.edge_cut, before.edge_cut);
+        EXPECT_LT(after.halo, before.halo);
+        EXPECT_LT(after.imbalance, 1.3);
+        EXPECT_EQ(after.halo, all_sum(comm, Global{metis.matrix().halo_rows()}));
+    } else {
+        EXPECT_EQ(after.edge_cut, 0);
+    }
+    const auto uneven = [](Global i, Global j) { return i == j ? 2.0 : i < 10 ? 0.01 : 0.0; };
+    const PreparedSystem balanced(comm, rows_of(comm, n, uneven), parse_prepare("nonzeros"), false);
+    EXPECT_LT(balanced.partition_quality().imbalance, 1.35);
+    if (comm.size() > 1) {
+        EXPECT_GT(quality(comm, rows_of(comm, n, uneven)).imbalance, 1.5);
+    }
+}
+
+TEST(Prepare, FewRowsManyRanks) {
+    MpiComm comm;
+    for (const Global rows : {1, 2, 3})
+        for (const auto& text : all_steps) {
+            const auto formula = [](Global i, Global j) { return i == j ? 4.0 : -1.0; };
+            const PreparedSystem system(comm, rows_of(comm, rows, formula), parse_prepare(text), true);
+            const auto A = matrix(comm, rows, formula);
+            Values b(A, 2, [](Global i, int j) { return uniform(5, i, j); });
+            auto hat = system.forward(b.data(), 2);
+            std::vector<double> x(hat.size());
+            const Index local = system.matrix().local_rows();
+            EXPECT_TRUE(solve<double>(comm, system.matrix(), Identity{}, {hat.data(), local, 2}, {x.data(), local, 2})
+                            .converged())
+                << text;
+            EXPECT_EQ(system.back(x, 2).size(), b.data().size());
+        }
+}
+
+TEST(Prepare, RefusesUnknownSteps) {
+    EXPECT_THROW(parse_prepare("equilibrate,scale"), InputError);
+    EXPECT_THROW(parse_prepare("metis,nonzeros"), InputError);
+    EXPECT_THROW(parse_prepare("rcm,"), InputError);
+}
+
+TEST(Structure, SeesWhatIsThere) {
+    MpiComm comm;
+    const auto look = [&](const Formula& formula) { return analyse(comm, rows_of(comm, 20, formula)); };
+    const auto spd = look([](Global i, Global j) { return i == j ? 2.0 : std::abs(i - j) == 1 ? -1.0 : 0.0; });
+    EXPECT_TRUE(spd.symmetric_pattern() && spd.symmetric());
+    EXPECT_EQ(spd.positive_diagonal, 20);
+    EXPECT_EQ(spd.dominant_rows, 20);
+    EXPECT_EQ(spd.structural_rank, 20);
+    EXPECT_NE(spd.hint().find("cg"), std::string::npos);
+
+    const auto values = look([](Global i, Global j) {
+        return i == j ? 1.0 : i == j + 1 ? -1.0 : i + 1 == j ? 2.0 : 0.0;
+    });
+    EXPECT_TRUE(values.symmetric_pattern());
+    EXPECT_FALSE(values.symmetric());
+    EXPECT_DOUBLE_EQ(values.asymmetry, 1.5);
+    EXPECT_EQ(values.dominant_rows, 1);  // the last
+
+    const auto pattern = look([](Global i, Global j) { return i == j || i == j + 1 ? -1.0 : 0.0; });
+    EXPECT_EQ(pattern.unmatched, 19);
+    EXPECT_EQ(pattern.positive_diagonal, 0);
+    EXPECT_EQ(pattern.zero_diagonal, 0);
+
+    const auto cyclic = look([](Global i, Global j) { return (i + 1) % 20 == j ? 1.0 : 0.0; });
+    EXPECT_EQ(cyclic.zero_diagonal, 20);
+    EXPECT_EQ(cyclic.structural_rank, 20);
+
+    const auto singular = look([](Global i, Global j) { return j == 3 || (i == 3 && j == 5) ? 1.0 : 0.0; });
+    EXPECT_EQ(singular.structural_rank, 2);
+    EXPECT_NE(singular.hint().find("no values make"), std::string::npos);
+
+    const auto rounding = look([](Global i, Global j) {
+        return i == j ? 2.0 : std::abs(i - j) == 1 ? (i < j ? -1 : -1 - 1e-15) : 0.0;
+    });
+    EXPECT_TRUE(rounding.symmetric());
+    EXPECT_GT(rounding.asymmetry, 0);
+    EXPECT_EQ(rounding.lines().size(), 5U);
+}
+
+}  // namespace
+}  // namespace stretto
