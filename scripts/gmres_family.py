@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares the GMRES methods: time per iteration beside the figures of Yamazaki et al. 2017, the dense work beside
-OpenBLAS, convergence by restarts, and what they solve. Writes docs/gmres_family.md and docs/gmres_restarts.svg. Again,
+OpenBLAS, convergence by restarts, and what they solve. Writes docs/gmres_family.md and docs/gmres_restarts.png. Again,
 from the repository root, with a folder of .mtx.gz files (half an hour; the timings want a quiet machine):
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/gmres_family.py FOLDER
@@ -158,9 +158,7 @@ def courses_table(courses):
 
 def courses_plot(courses, path):
     import matplotlib
-    matplotlib.use("svg")
-    # The same picture from the same numbers, and letters as letters.
-    matplotlib.rcParams.update({"svg.hashsalt": "stretto", "svg.fonttype": "none"})
+    matplotlib.use("agg")
     import matplotlib.pyplot as plt
     cases = list(dict.fromkeys((run["problem"], run["precond"]) for run in courses))
     figure, axes = plt.subplots(1, len(cases), figsize=(3.2 * len(cases), 3.6), sharey=True)
@@ -178,7 +176,7 @@ def courses_plot(courses, path):
     axes[0].set_ylabel("‖b − Ax‖ / ‖b‖", fontsize=8)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=7)
     figure.tight_layout(rect=(0, 0.2, 1, 1))
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, dpi=90)
 
 
 EVENTS = {"blocks cut": "a block was dependent", "made more careful": "two cycles were not as good",
@@ -268,7 +266,7 @@ True residuals at the end of each cycle of 30, after {course_problems} (Fig. 10 
 (iterations) to {rtol:.0e}, and the largest deviation of a residual at a restart from gmres's, relative (0: all seven digits
 of `--history` agree at all restarts). The first cycle is one of gmres in all methods.
 
-![‖b − Ax‖/‖b‖ at the restarts of all methods](gmres_restarts.svg)
+![‖b − Ax‖/‖b‖ at the restarts of all methods](gmres_restarts.png)
 
 {courses}
 
@@ -325,7 +323,7 @@ def main():
     parser = family.arguments_of(__doc__, "gmres_family", parts, rounds=1)
     arguments = parser.parse_args()
     if found := family.measured(arguments, parts):
-        courses_plot(found["courses"], arguments.output.parent / "gmres_restarts.svg")
+        courses_plot(found["courses"], arguments.output.parent / "gmres_restarts.png")
         arguments.output.write_text(page(found, arguments))
 
 

@@ -117,7 +117,7 @@ public:
                 (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
                 const std::size_t arrays =
                     static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + sums / lanes_;
-                lanes = about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
+                if (arrays > 0) lanes = about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
             }
             pass(total, threads, sums, lanes, bound);
         } else {
