@@ -34,10 +34,17 @@ PAIRS = {
     "bicgstab": (("petsc", "bcgs"), ("hypre", "bicgstab")),
     "improved_bicgstab": (("petsc", "ibcgs"),),
     "pipelined_bicgstab": (("petsc", "pipebcgs"),),
+    "gmres": (("petsc", "gmres"),),
+    "gmres:orth=cgs": (("petsc", "gmres"),),
+    "s_step_gmres:s=5": (("petsc", "gmres"),),
+    "s_step_gmres:s=10": (("petsc", "gmres"),),
+    "pipelined_gmres:l=1": (("petsc", "pgmres"),),
+    "pipelined_gmres:l=2": (("petsc", "pgmres"),),
 }
 NAMES = {"stretto": "Stretto", "petsc": "PETSc", "hypre": "hypre"}
 CSR = " csr"  # with the matrix as compressed rows
 WARM_UP = 20  # iterations of CG that the deep pipelines begin with, and which are not to be in their time
+CYCLE = 30  # columns of GMRES methods, of PETSc's too; only whole cycles are alike
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
 
 # Two programs that take the same steps agree in ‖b − Ax‖/‖b‖ after the first few iterations to this. Most agree to ten
@@ -138,7 +145,8 @@ class Bench:
     def run(self, problem, ranks, program, method, huge=False):
         a = self.arguments
         command = [self.mpiexec, "-n", str(ranks), str(self.driver(program)), problem, method, ",".join(a.precond)]
-        command += [str(a.first + (WARM_UP if "pipelcg" in method or "deep" in method else 0)), str(a.more)]
+        first = a.first + (WARM_UP if "pipelcg" in method or "deep" in method else 0)
+        command += [str(CYCLE), str(-(-a.more // CYCLE) * CYCLE)] if "gmres" in method else [str(first), str(a.more)]
         environment = {**os.environ, "GLIBC_TUNABLES": HUGE_PAGES} if huge else os.environ
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=a.timeout, check=False,
@@ -287,6 +295,8 @@ repeated for half a second, and the shortest counts. Three small drivers (`bench
 follow each other, before the median is; so it need not be the quotient of two medians.
 
 The deep pipelines and `pipelcg` have {first_deep} iterations in place of the first {first}, because Stretto's begins with {warm_up} of CG.
+GMRES methods have one cycle of {cycle} iterations, then whole cycles, with preconditioners on the right; the first of the
+pipelined ones is one of gmres. PETSc's gmres is as it comes: classical Gram–Schmidt, once.
 
 Stretto runs as users get it, at a tolerance of 1e-8 that is not met: it computes ‖r‖ in every iteration, and its safeguards are on and in the times. In PETSc
 norms are off (`KSP_NORM_NONE`) and the convergence test only counts. In hypre the tolerance is zero; BiCGSTAB computes
@@ -402,7 +412,7 @@ def page(bench, comparisons, facts, seconds, options):
                  "the others are marked")
     minutes = max(1, round(seconds / 60))
     measured = MEASURED.format(
-        first=a.first, first_deep=a.first + WARM_UP, warm_up=WARM_UP, more=a.more, total=a.first + a.more, agreement=agreement, huge=HUGE_PAGES,
+        first=a.first, first_deep=a.first + WARM_UP, warm_up=WARM_UP, cycle=CYCLE, more=a.more, total=a.first + a.more, agreement=agreement, huge=HUGE_PAGES,
         rounds="One round." if a.rounds == 1 else
         f"{a.rounds} rounds; in each, every method of Stretto and then its peers run one after the other.")
     return PAGE.format(

@@ -52,7 +52,7 @@ def solve(arguments, problem, method, options, precond, rtol, solution=None):
     return {**run, "method": method}
 
 
-def measure_honesty(arguments, problems, methods):
+def measure_honesty(arguments, problems, methods, tolerances=TOLERANCES):
     """Every method at its defaults, every answer checked without the library where there is a file."""
     runs = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
@@ -69,7 +69,7 @@ def measure_honesty(arguments, problems, methods):
                 run["recomputed"] = matrix.residual([float(line) for line in lines[1:]])
                 return run
 
-            cases = [(m, p, t) for m in methods for p in PRECONDITIONERS for t in TOLERANCES]
+            cases = [(m, p, t) for m in methods for p in PRECONDITIONERS for t in tolerances]
             runs += pool.map(one, cases)
             print(f"honesty: {problem}", flush=True)
     return runs

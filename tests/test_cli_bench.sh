@@ -52,8 +52,30 @@ done
 # Its pipeline cannot last where the Krylov space ends: that is said, not timed as if it were another method's.
 check "bench cg on a problem that is over at once" exits 1 1 bench cg --problem poisson2d:1 --iterations 12 --rounds 1
 
+check "bench gmres" solves 1 bench gmres --problem poisson2d:40 --iterations 120 --rounds 1 --threads 1
+check "its table has two rows for each of 13 variants" lines <(grep -E '^[a-z_]*gmres' out) 26
+for family in gmres:30 gmres20:20 gmres60:60; do
+  m=${family#*:}
+  for ranks in 1 3; do
+    check "bench ${family%:*} on $ranks ranks" solves "$ranks" bench "${family%:*}" --problem poisson2d:41x37 \
+      --iterations $((4 * m)) --rounds 1 --threads 1 --json -
+    cp out bench.json
+    check "all GMRES methods, and what they gain over the first" holds bench.json \
+      "[m['method'].split(':')[0] for m in r['measurements']] == ['gmres'] * 3 + ['pipelined_gmres'] * 3 + \
+       ['s_step_gmres'] * 4 + ['pipelined_s_step_gmres'] * 3 and r['measurements'][0]['speed_up'] == 1 and \
+       all(m['speed_up'] > 0 for m in r['measurements'])"
+    # Means of a cycle of m columns: classical Gram-Schmidt reads q_0 … q_c twice, and w three times.
+    check "reads and writes of classical Gram-Schmidt" holds bench.json \
+      "abs(r['measurements'][0]['merged']['vector_reads'] - ($m + 4)) < 1e-9 and \
+       r['measurements'][0]['merged']['vector_writes'] == 2"
+    check "blocks pass over less, merged more so" holds bench.json \
+      "all(m['merged']['vector_reads'] < min(m['basic']['vector_reads'], $m / 1.5) for m in r['measurements'] \
+       if m['method'].startswith(('s_step_gmres:s=10', 'pipelined_s_step')))"
+  done
+done
+
 check "another family" exits 2 1 bench nonsense
-check "another family is named" says err "there is no benchmark 'nonsense'; there are: bicgstab, cg"
+check "another family is named" says err "there is no benchmark 'nonsense'; there are: bicgstab, cg, gmres, gmres20, gmres60"
 check "no family" exits 2 1 bench
 check "zero columns" exits 2 1 bench bicgstab --columns 0
 check "too few iterations" exits 2 1 bench bicgstab --iterations 3

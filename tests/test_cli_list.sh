@@ -22,6 +22,12 @@ check "list names its version" holds list.json "r['stretto'].count('.') == 2"
 check "list has the methods, those of a family together" holds list.json \
   "[m['name'] for m in r['methods']][:8] == ['cg', 'single_reduction_cg', 'pipelined_cg', 'deep_pipelined_cg', \
    'bicgstab', 'improved_bicgstab', 'reordered_bicgstab', 'pipelined_bicgstab']"
+check "list has the GMRES methods" holds list.json \
+  "['gmres', 'pipelined_gmres', 's_step_gmres', 'pipelined_s_step_gmres'] == \
+   [m['name'] for m in r['methods'] if 'gmres' in m['name']]"
+check "an option that takes words has its default among them" holds list.json \
+  "[o['choices'][int(o['default'])] for m in r['methods'] if 'gmres' in m['name'] for o in m['options'] \
+   if 'choices' in o] == ['dcgs2', 'right', 'newton', 'right', 'pip2', 'newton', 'right', 'newton', 'right']"
 check "a method has all that a program needs" holds list.json \
   "all({'title', 'source', 'needs', 'options', 'per_iteration', 'per_iteration_preconditioned'} <= m.keys() \
    for m in r['methods'])"

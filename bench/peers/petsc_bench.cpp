@@ -46,7 +46,8 @@ public:
         must(PCSetType(pc, precond.c_str()));
         must(KSPSetNormType(ksp_, KSP_NORM_NONE));
         must(KSPSetConvergenceTest(ksp_, stop, this, nullptr));
-        if (type_ == KSPBCGS) must(KSPSetPCSide(ksp_, PC_RIGHT));  // as Stretto's; the others know one side only
+        // As Stretto's; the others know one side only.
+        if (type_ == KSPBCGS || type_.ends_with("gmres")) must(KSPSetPCSide(ksp_, PC_RIGHT));
         must(KSPSetFromOptions(ksp_));
 
         PetscInt major = 0, minor = 0, subminor = 0;
