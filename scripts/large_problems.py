@@ -47,7 +47,7 @@ PAGE = """# Large problems
 Time to solution of CG on {ranks} ranks of one thread ({cores} cores), Stretto and PETSc in turn, one run each: set-up of the
 preconditioner, and solve. b = A·ones, tolerance {rtol:.0e} on the unpreconditioned residual. Both multigrids are hypre's
 BoomerAMG, PETSc's with the same threshold, coarsening and interpolation and its own default smoother; ILU(0) is of one block for
-each rank; Chebyshev polynomials have degree 4, bounds found by each program in its own way.
+each rank; Chebyshev polynomials have degree 4, bounds found by each program in its own way.{note}
 
 | problem | unknowns | preconditioner | Stretto: iterations | residual | set-up, s | solve, s | PETSc: iterations | residual | set-up, s | solve, s | Stretto over PETSc |
 |---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -62,9 +62,10 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/peers"))
     parser.add_argument("--stretto", type=pathlib.Path, help="default: that of the build")
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--cases", nargs="+", default=["jump3d:128", "aniso3d:128", "jump3d:200/amg"],
+    parser.add_argument("--cases", nargs="*", default=["jump3d:128", "aniso3d:128", "jump3d:200/amg"],
                         help="PROBLEM[/CLASS,…], classes: " + ", ".join(CLASSES))
     parser.add_argument("--raw", type=pathlib.Path, help="results so far: read, added to, and all of them reported")
+    parser.add_argument("--note", default="", help="what else to say of how this was measured")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("docs/large_problems.md"))
     arguments = parser.parse_args()
     arguments.stretto = arguments.stretto or arguments.build / "stretto"
@@ -90,6 +91,7 @@ def main():
         best.append(f"- **{problem}**: best in Stretto {ours}, {pairs[ours][0]:.1f} s; in PETSc {theirs}, {pairs[theirs][1]:.1f} s: "
                     f"{pairs[ours][0] / pairs[theirs][1]:.2f} of PETSc's time.")
     arguments.output.write_text(PAGE.format(ranks=arguments.ranks, cores=os.cpu_count(), rtol=RTOL, rows="\n".join(rows),
+                                            note=arguments.note and f" {arguments.note}",
                                             best="\n".join(best)))
 
 

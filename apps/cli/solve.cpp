@@ -33,7 +33,8 @@ constexpr double most_probed = 4e7;  // bytes of a product on a rank, moved with
 /// This rank's rows of the right-hand sides, row-major.
 ArrayFile load_rhs(const Comm& comm, const Problem& problem, const SolveArguments& arguments, int threads,
                    ProgressLine& line) {
-    const auto& [partition, rows] = problem;
+    const Partition& partition = problem.partition;
+    const LocalRows<double>& rows = problem.rows;
     const int columns = std::max(arguments.columns, 1);
     const auto make = [&](auto&& f) {
         ArrayFile b{{}, columns};
