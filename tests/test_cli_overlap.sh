@@ -3,8 +3,8 @@
 . "$(dirname "$0")/cli_checks.bash"
 
 # ---- measuring ----
-for ranks in 1 2 3 4; do
-  check "overlap on $ranks ranks" solves "$ranks" overlap --repetitions 2 --json overlap.json --machine machine.json
+for ranks in 1 2 3; do
+  check "overlap on $ranks ranks" solves "$ranks" overlap --repetitions 1 --json overlap.json --machine machine.json
   check "its table" says out '^all-reduce on p ranks: '
   check "γ is formula (C.1)" holds overlap.json \
     "[m['bytes'] for m in r['overhead']] == [8 << k for k in range(12)] and all(math.isclose(of['gamma'], \
@@ -23,7 +23,7 @@ for ranks in 1 2 3 4; do
   check "and kept" holds machine.json \
     "[c for c in r['configurations'] if c['ranks'] == $ranks][0]['all_reduce']['c1'] >= 0"
 done
-check "one entry for each number of ranks" holds machine.json "[c['ranks'] for c in r['configurations']] == [1, 2, 3, 4]"
+check "one entry for each number of ranks" holds machine.json "[c['ranks'] for c in r['configurations']] == [1, 2, 3]"
 
 # ---- probe ----
 solve="solve poisson3d:12 --threads 1"
