@@ -164,7 +164,8 @@ private:
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
     Spread<T> bind(const CoefficientTerm<T>& e, std::size_t&) {
         // Lists say the same coefficient many times: one array each time would leave the block no room in cache.
-        if (const T* const same = share_coefficients_ ? coefficients_.find(e.scalars.data(), columns_) : nullptr)
+        if (const T* const same =
+                share_coefficients_ ? coefficients_.find(e.scalars.data(), columns_, lanes_) : nullptr)
             return {same};
         auto& values = coefficients_.next(lanes_);
         for (std::size_t lane = 0; lane < lanes_; ++lane) values[lane] = e.scalars[static_cast<int>(lane % columns_)];
@@ -333,10 +334,12 @@ private:
     /// Lane arrays that keep their memory from one run to the next.
     class Pool {
     public:
-        void clear() { used_ = 0; }
+        void clear() { used_ = asked_ = 0; }
         std::size_t used() const { return used_; }
-        /// The array that begins with these values, or none.
-        const T* find(const T* first, std::size_t count) const {
+        /// The array that begins with these values, or none. Makes room as if there were none, so that no later
+        /// iteration, in which fewer are equal, allocates.
+        const T* find(const T* first, std::size_t count, std::size_t lanes) {
+            if (arrays_.size() < ++asked_) arrays_.emplace_back(lanes);
             for (std::size_t k = 0; k < used_; ++k)
                 if (std::equal(first, first + count, arrays_[k].begin())) return arrays_[k].data();
             return nullptr;
@@ -354,7 +357,7 @@ private:
 
     private:
         std::vector<std::vector<T>> arrays_;
-        std::size_t used_ = 0;
+        std::size_t used_ = 0, asked_ = 0;
     };
 
     std::size_t columns_;
