@@ -82,6 +82,7 @@ public:
         vector_lanes_ = about(most_lanes);
         period_ = PanelKernels<T>::period(columns);
         panel_lanes_ = period_ * std::max<std::size_t>(1, most_panel_lanes / period_);
+        accumulators_.reserve(static_cast<std::size_t>(threads_) * dots_at_first * vector_lanes_);
     }
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
@@ -143,6 +144,7 @@ private:
     static constexpr std::size_t most_lanes = 64, block_bytes = 6656;
     static constexpr std::size_t most_panel_lanes = 512;  // measured: 256 to 1024 are alike
     static constexpr std::size_t serial_below = 8192;
+    static constexpr std::size_t dots_at_first = 16;  // there is room for, so that a safeguard's do not allocate
 
     /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
     /// smaller.
