@@ -83,6 +83,7 @@ public:
         vector_lanes_ = about(most_lanes);
         period_ = PanelKernels<T>::period(columns);
         panel_lanes_ = period_ * std::max<std::size_t>(1, most_panel_lanes / period_);
+        accumulators_.reserve(static_cast<std::size_t>(threads_) * dots_at_first * vector_lanes_);
     }
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
@@ -145,6 +146,7 @@ private:
     static constexpr std::size_t most_panel_lanes = 512;  // measured: 256 to 1024 are alike
     static constexpr std::size_t serial_below = 8192;
     static constexpr std::size_t blocks_of_a_piece = 16;  // about a microsecond
+    static constexpr std::size_t dots_at_first = 16;  // there is room for, so that a safeguard's do not allocate
 
     /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
     /// smaller.
@@ -166,7 +168,8 @@ private:
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
     Spread<T> bind(const CoefficientTerm<T>& e, std::size_t&) {
         // Lists say the same coefficient many times: one array each time would leave the block no room in cache.
-        if (const T* const same = share_coefficients_ ? coefficients_.find(e.scalars.data(), columns_) : nullptr)
+        if (const T* const same =
+                share_coefficients_ ? coefficients_.find(e.scalars.data(), columns_, lanes_) : nullptr)
             return {same};
         auto& values = coefficients_.next(lanes_);
         for (std::size_t lane = 0; lane < lanes_; ++lane) values[lane] = e.scalars[static_cast<int>(lane % columns_)];
@@ -337,10 +340,12 @@ private:
     /// Lane arrays that keep their memory from one run to the next.
     class Pool {
     public:
-        void clear() { used_ = 0; }
+        void clear() { used_ = asked_ = 0; }
         std::size_t used() const { return used_; }
-        /// The array that begins with these values, or none.
-        const T* find(const T* first, std::size_t count) const {
+        /// The array that begins with these values, or none. Makes room as if there were none, so that no later
+        /// iteration, in which fewer are equal, allocates.
+        const T* find(const T* first, std::size_t count, std::size_t lanes) {
+            if (arrays_.size() < ++asked_) arrays_.emplace_back(lanes);
             for (std::size_t k = 0; k < used_; ++k)
                 if (std::equal(first, first + count, arrays_[k].begin())) return arrays_[k].data();
             return nullptr;
@@ -358,7 +363,7 @@ private:
 
     private:
         std::vector<std::vector<T>> arrays_;
-        std::size_t used_ = 0;
+        std::size_t used_ = 0, asked_ = 0;
     };
 
     std::size_t columns_;
