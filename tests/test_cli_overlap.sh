@@ -32,8 +32,10 @@ solve="solve poisson3d:12 --threads 1"
 check "a method that hides is probed for" solves 2 $solve --method pipelined_cg --machine machine.json --json run.json
 check "and told of" holds run.json "any(t.startswith('progress mode: ' + r['progress_mode'] + '; a reduction takes') and \
   'a product takes' in t for t in r['remarks'])"
+# There are no gammas where the machine is so busy that a reduction takes longer than a probe has.
 check "what it found is kept" holds machine.json \
-  "{'none', 'poll'} <= set([c for c in r['configurations'] if c['ranks'] == 2][0]['probe']['gamma'])"
+  "[set(p['gamma']) in (set(), set(p['gamma']) | {'none', 'poll'}) and p['reduction_seconds'] > 0 for p in \
+   [[c for c in r['configurations'] if c['ranks'] == 2][0]['probe']]] == [True]"
 check "for the next time" solves 2 $solve --method pipelined_cg --machine machine.json
 check "which says so" says out 'as kept in machine.json'
 check "another latency is another machine" solves 2 $solve --method pipelined_cg --machine machine.json \
