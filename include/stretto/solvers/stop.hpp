@@ -74,9 +74,8 @@ public:
         iteration_ = attempt_start_ + k;
         bool wanted = false;
         for (int j = 0; j < V_.columns(); ++j) {
+            if (!wants(j)) continue;
             auto& column = at(j);
-            if (!wants(j) && k > 1) continue;
-            if (column.state != State::active) continue;
             column.recursive = std::sqrt(double{rr[j]});
             column.ended_at = iteration_;
             wanted = wanted || wants(j);
