@@ -142,7 +142,8 @@ class Bench:
     def driver(self, program):
         return self.folder / f"{program}_bench"
 
-    def run(self, problem, ranks, program, method, huge=False):
+    def run(self, problem, ranks, program, method, huge=False, beside=None):
+        """`beside`: the method that this is compared with, for a peer may have several."""
         a = self.arguments
         command = [self.mpiexec, "-n", str(ranks), str(self.driver(program)), problem, method, ",".join(a.precond)]
         first = a.first + (WARM_UP if "pipelcg" in method or "deep" in method else 0)
@@ -165,6 +166,7 @@ class Bench:
             if "error" in line:
                 case["errors"].append(line["error"])
             case["ms"].append(line.get("ms", math.nan))
+            case.setdefault("beside", []).append(beside)
             case["restarted"] = case.get("restarted", False) or "restarted" in output
             case.update({key: line[key] for key in ("residual", "bytes", "nonzeros", "rows", "events") if key in line})
             if "triad" in line:
@@ -198,8 +200,8 @@ class Bench:
                         self.run(problem, ranks, "stretto", method)
                         self.run(problem, ranks, "stretto", method + CSR)
                         for program, theirs in peers:
-                            self.run(problem, ranks, program, theirs)
-                            self.run(problem, ranks, program, theirs, huge=True)
+                            self.run(problem, ranks, program, theirs, beside=method)
+                            self.run(problem, ranks, program, theirs, huge=True, beside=method)
                         self.seconds += time.monotonic() - begin
                         self.built += [revision] * (revision not in self.built)
                         self.save()
@@ -219,8 +221,9 @@ class Bench:
                         ours, csr = (self.cases[problem, ranks, precond, "stretto", method + form, False]
                                      for form in ("", CSR))
                         for program, theirs in peers:
-                            plain, huge = (self.cases[problem, ranks, precond, program, theirs, huge]
-                                           for huge in (False, True))
+                            plain, huge = (measured_beside(
+                                self.cases[problem, ranks, precond, program, theirs, huge], method)
+                                for huge in (False, True))
                             floor = 1e3 * csr["bytes"] / self.bandwidth(ranks) if "bytes" in csr else math.nan
                             yield {
                                 "problem": problem, "ranks": ranks, "precond": precond, "method": method,
@@ -230,6 +233,12 @@ class Bench:
                                 "ratio_csr": ratios(csr, plain), "ratio_csr_huge": ratios(csr, huge),
                                 "same_steps": same_steps(ours, plain),
                             }
+
+
+def measured_beside(case, method):
+    """A peer's case, with the times that were measured beside this method."""
+    return {**case, "ms": [ms for ms, other in zip(case["ms"], case.get("beside", [method] * len(case["ms"])))
+                           if other == method]}
 
 
 def ratios(ours, theirs):
