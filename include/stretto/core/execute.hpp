@@ -146,7 +146,7 @@ private:
     static constexpr std::size_t most_panel_lanes = 512;  // measured: 256 to 1024 are alike
     static constexpr std::size_t serial_below = 8192;
     static constexpr std::size_t blocks_of_a_piece = 16;  // about a microsecond
-    static constexpr std::size_t dots_at_first = 16;  // there is room for, so that a safeguard's do not allocate
+    static constexpr std::size_t dots_at_first = 16;      // there is room for, so that a safeguard's do not allocate
 
     /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
     /// smaller.
