@@ -119,12 +119,17 @@ TEST_P(HonestyTest, IndefiniteMatricesAreNamedOrSolved) {
 }
 
 TEST_P(HonestyTest, SkewSymmetricMatrices) {
-    // ω = (t, s)/(t, t) vanishes, or is rounding error: BiCGStab breaks down at once, however it starts.
+    // ω = (t, s)/(t, t) vanishes, or is rounding error: BiCGStab breaks down at once, however it starts. GMRES solves
+    // it.
     const auto A = matrix(comm, 40, [](Global i, Global j) {
         return j == i + 1 ? 1.0 / 3 + 0.1 * i : i == j + 1 ? -1.0 / 3 - 0.1 * j : 0.0;
     });
     Values b(A, 1, [](Global row, int) { return uniform(1, row); }), x(A, 1);
     const auto result = run(A, b, x);
+    if (method.classic == "gmres") {
+        EXPECT_EQ(result.status, Status::converged);
+        return;
+    }
     if (method.positive_definite)
         EXPECT_NE(result.status, Status::converged);
     else
@@ -157,7 +162,7 @@ TEST_P(HonestyTest, StronglyNonNormalMatrices) {
 }
 
 TEST_P(HonestyTest, EachColumnBreaksDownInAnotherIteration) {
-    if (method.positive_definite) GTEST_SKIP() << "is not for such matrices";
+    if (method.classic != "bicgstab") GTEST_SKIP() << "does not break down there";
     // Tridiagonal blocks whose leading minor of order k vanishes for the kth column, up to rounding: from the first
     // unit vector, Lanczos breaks down in iteration k. The last column meets a block without that.
     constexpr int columns = 5, size = 12;
@@ -192,7 +197,7 @@ TEST_P(HonestyTest, EachColumnBreaksDownInAnotherIteration) {
 }
 
 TEST_P(HonestyTest, ABreakdownOfTheShadowVectorIsRecovered) {
-    if (method.positive_definite) GTEST_SKIP() << "has no shadow vector";
+    if (method.classic != "bicgstab") GTEST_SKIP() << "has no shadow vector";
     // Blocks (0 1; 2 0): for b in the even rows (Ar, r) = 0, so r0 = r breaks down at once, in the first column only.
     const auto A = matrix(comm, 32, [](Global i, Global j) {
         return i / 2 != j / 2 || i == j ? 0.0 : i < j ? 1.0 : 2.0;

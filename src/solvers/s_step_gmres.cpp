@@ -33,7 +33,7 @@ constinit const Method s_step_gmres_row{
     .vectors_with = vectors,
     .applies = 1,
     .preconditionings = 1,
-    .reductions = 0.4,
+    .reductions = 0.2,  // as long as no block needs a second pass
     .hidden_reductions = 0,
     .hidden_reductions_preconditioned = 0,
     .options = options,
