@@ -297,7 +297,7 @@ Left out: {left_out}, which GMRES(30) does not solve with Jacobi or nothing.
 
 def page(found, arguments):
     blocks, change = panels_tables(found["panels"])
-    benches = [found[name] for name in BENCHES]
+    benches = [found[name] for name in BENCHES if name in found]
     runs, courses = found["solved"], found["courses"]
     return PAGE.format(
         machine=benches[0]["machine"], benches="\n\n".join(map(bench_table, benches)), blocks=blocks, change=change,
