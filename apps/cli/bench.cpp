@@ -339,9 +339,10 @@ private:
         fmt::print("{}: {} rows, {} nonzeros; {} rank{} × {} thread{}; the best of {} × {} iterations\n\n", problem_,
                    A_.rows(), A_.nonzeros(), comm_.size(), comm_.size() == 1 ? "" : "s", threads_,
                    threads_ == 1 ? "" : "s", arguments_.rounds, iterations_);
-        fmt::print("{:<21} {:<7} {:>3} {:<7} {:>9} {:>8} {:>8} {:>8} {:>8} {:>7} {:>12} {:>8} {:>9} {:>8} {:>10}\n",
-                   "method", "precond", "m", "form", "ms/iter", "A", "M^-1", "vectors", "waiting", "gain",
-                   "reads+writes", "GB/iter", "of triad", "speed-up", "m=1 solves");
+        fmt::print(
+            "{:<21} {:<7} {:>3} {:<7} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>12} {:>8} {:>9} {:>8} {:>10}\n",
+            "method", "precond", "m", "form", "ms/iter", "A", "M^-1", "vectors", "waiting", "halo", "gain",
+            "reads+writes", "GB/iter", "of triad", "speed-up", "m=1 solves");
         std::fflush(stdout);
     }
 
