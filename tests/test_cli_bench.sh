@@ -33,7 +33,7 @@ done
 
 check "bench cg" solves 1 bench cg --problem poisson2d:30 --iterations 12 --rounds 1 --threads 1
 check "its table has two rows for each of 14 variants" lines <(grep -E '^[a-z_]*cg' out) 28
-for ranks in 1 2 4; do
+for ranks in 1 3; do
   for problem in poisson2d:20x31 diagonal:poisson2d,25; do
     check "bench cg, $problem, $ranks ranks" solves "$ranks" bench cg --problem $problem --iterations 12 --rounds 1 \
       --threads 1 --json -
@@ -52,12 +52,13 @@ done
 # Its pipeline cannot last where the Krylov space ends: that is said, not timed as if it were another method's.
 check "bench cg on a problem that is over at once" exits 1 1 bench cg --problem poisson2d:1 --iterations 12 --rounds 1
 
-check "bench gmres" solves 1 bench gmres --problem poisson2d:40 --iterations 120 --rounds 1 --threads 1
+check "bench gmres" solves 1 bench gmres --problem poisson2d:20 --iterations 120 --rounds 1 --threads 1
 check "its table has two rows for each of 13 variants" lines <(grep -E '^[a-z_]*gmres' out) 26
 for family in gmres:30 gmres20:20 gmres60:60; do
   m=${family#*:}
-  for ranks in 1 3; do
-    check "bench ${family%:*} on $ranks ranks" solves "$ranks" bench "${family%:*}" --problem poisson2d:41x37 \
+  for ranks in 1 2; do
+    [[ $ranks = 1 || $family = gmres:30 ]] || continue
+    check "bench ${family%:*} on $ranks ranks" solves "$ranks" bench "${family%:*}" --problem poisson2d:21x37 \
       --iterations $((4 * m)) --rounds 1 --threads 1 --json -
     cp out bench.json
     check "all GMRES methods, and what they gain over the first" holds bench.json \

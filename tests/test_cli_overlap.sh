@@ -73,7 +73,7 @@ check "bench takes it too" solves 1 bench bicgstab --problem poisson3d:6 --itera
 # ---- trace ----
 for ranks in 1 3; do
   check "a trace of $ranks ranks" solves $ranks $solve --method pipelined_cg --method deep_pipelined_cg:l=3 \
-    --emulate-latency 1ms --trace trace.json --json run.json
+    --emulate-latency 10ms --trace trace.json --json run.json
   check "a trace of $ranks ranks: spans" python trace trace.json run.json $ranks
 done
 

@@ -25,8 +25,8 @@ refused() {
     [ $code -eq 2 ] || { echo "exit code $code, not 2, on $ranks ranks"; good=1; }
     [ "$(grep -vc '^Try: ' said)" -eq 1 ] || { echo "not one line on $ranks ranks"; good=1; }
     grep -Eq "^stretto: .*$pattern" said || { echo "no '$pattern' on $ranks ranks"; good=1; }
-    ! grep -Eq '.{200}' said || { echo "a line of over 200 characters on $ranks ranks"; good=1; }
-    [ $good -eq 0 ] || cut -c 1-200 "err$ranks"
+    ! grep -Eq '.{400}' said || { echo "a line of over 400 characters on $ranks ranks"; good=1; }
+    [ $good -eq 0 ] || cut -c 1-400 "err$ranks"
   done
   lines err1 "$(wc -l <said)" || good=1
   silent out1 || good=1

@@ -108,7 +108,8 @@ std::vector<T> gather(const Comm& comm, const std::vector<T>& mine) {
 /// Collective. The rank for each local row, by METIS's k-way partition of the pattern of A + Aᵀ, on rank 0. Weights are
 /// nonzeros, so that products are balanced.
 std::vector<int> metis_parts(const Comm& comm, const Problem& problem) {
-    const auto& [partition, rows] = problem;
+    const auto& partition = problem.partition;
+    const auto& rows = problem.rows;
     const auto sizes = gather(comm, nonzeros_by_row(rows)), columns = gather(comm, rows.columns);
     std::vector<std::vector<int>> to_rank(static_cast<std::size_t>(comm.size()));
     agree(comm, [&] {
@@ -282,7 +283,8 @@ PreparedSystem::PreparedSystem(Comm& comm, Problem problem, const PrepareSteps& 
 /// they are near 1 (Ruiz 2001).
 void PreparedSystem::equilibrate(bool symmetric) {
     Problem problem{A_->partition(), A_->local()};
-    auto& [partition, rows] = problem;
+    const auto& partition = problem.partition;
+    auto& rows = problem.rows;
     const auto n = static_cast<std::size_t>(rows.rows());
     const Global first = partition.first(comm_->rank());
     rows_.assign(n, 1);
