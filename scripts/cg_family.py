@@ -366,7 +366,7 @@ def page(found, arguments):
 READING = {
     "reading_iterations": """
 - **The deep pipelines take at most 1.031 times the iterations of cg here, and solve all that cg solves.** What they do not do
-  themselves, on average a third to two thirds of the iterations, cg does after the hand-over, in the same Krylov space.
+  themselves, on average 22 to 69 % of the iterations, cg does after the hand-over, in the same Krylov space.
 - A deep pipeline is for systems that are not too hard: the deeper, the sooner it is left.
 - pipelined_cg needs up to three times as many iterations where much accuracy is asked of an ill-conditioned system. Its
   residual replacement keeps what it returns true, not its convergence fast.
@@ -378,8 +378,8 @@ READING = {
   the recursive residual does not know of b − A x: cg begins with it after the hand-over, and has to remove it where
   it is above the tolerance. p(1), which is left late, meets the second; bcsstk16 without a preconditioner at 1e-12 showed it.
 - `growth` = 100 is where the worst case stops falling while the pipelines still do most of what they can: from 1000 on the
-  worst grows, below 100 the deep ones are left at once. nos3 with Jacobi at 1e-12, l = 3, took 17 % more with 1000 on some
-  numbers of ranks.
+  worst grows, below 100 the deep ones are left early. nos3 with Jacobi at 1e-12, l = 3, took 17 % more with 1000 on four
+  ranks.
 - `drift` matters least: growth is foreseen before it shows.
 - A warm-up of 20 is enough for the largest Ritz value; with 5 the interval is too short, shifts are bad, and the worst
   case exceeds a tenth.
