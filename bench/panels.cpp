@@ -14,6 +14,7 @@
 
 #include "stretto/core/execute.hpp"
 #include "stretto/core/workspace.hpp"
+#include "timing.hpp"
 
 using namespace stretto;
 
@@ -21,18 +22,6 @@ namespace {
 
 constexpr int rows_of_a_thread = 1'000'000;
 constexpr std::size_t out_of_cache = 8'000'000;
-
-template <class Work>
-double seconds(Work&& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-    std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-    return values[values.size() / 2];
-}
 
 /// STREAM's triad on arrays that no cache holds.
 class Triad {

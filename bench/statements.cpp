@@ -14,24 +14,13 @@
 
 #include "stretto/core/execute.hpp"
 #include "stretto/core/workspace.hpp"
+#include "timing.hpp"
 
 using namespace stretto;
 
 namespace {
 
 constexpr std::size_t elements = 8'000'000;
-
-template <class Work>
-double seconds(Work&& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-    std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-    return values[values.size() / 2];
-}
 
 void statements(benchmark::State& state) {
     const auto threads = static_cast<int>(state.range(0)), columns = static_cast<int>(state.range(1));

@@ -20,9 +20,12 @@ solve() {  # solve PROBLEM METHOD…
         part == 1 && NF { print "  " $0 }' "$rows"
     header=no
 }
-solve poisson3d:100 cg single_reduction_cg pipelined_cg deep_pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
-solve tests/data/lsc_F_2.mtx.gz cg single_reduction_cg pipelined_cg deep_pipelined_cg bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
-solve tests/data/teko_F_big.mtx.gz bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
+any=(bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
+     gmres pipelined_gmres s_step_gmres pipelined_s_step_gmres)
+definite=(cg single_reduction_cg pipelined_cg deep_pipelined_cg)
+solve poisson3d:100 "${definite[@]}" "${any[@]}"
+solve tests/data/lsc_F_2.mtx.gz "${definite[@]}" "${any[@]}"
+solve tests/data/teko_F_big.mtx.gz "${any[@]}"
 
 echo "
 An emulated network: milliseconds per iteration, and the fraction of the reductions that is hidden, when every reduction

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
 #include <string>
@@ -76,6 +78,24 @@ inline std::vector<double> true_residuals(const CsrMatrix<double>& A, Values& b,
         residuals.push_back(std::sqrt(sums[j]) / (norm > 0 ? norm : 1));
     }
     return residuals;
+}
+
+/// Solves A x = b, without or with Jacobi; what is called converged must be.
+inline Result solved(Comm& comm, const CsrMatrix<double>& A, Values& b, Values& x, const std::string& spec, double rtol,
+                     bool jacobi) {
+    SolveOptions o;
+    o.method = spec;
+    o.rtol = rtol;
+    o.max_iterations = 20000;
+    const Jacobi M(A);
+    const auto result = jacobi ? solve<double>(comm, A, M, b.view(), x.view(), o)
+                               : solve<double>(comm, A, Identity{}, b.view(), x.view(), o);
+    const auto residuals = true_residuals(A, b, x);
+    for (std::size_t j = 0; j < residuals.size(); ++j)
+        if (result.columns[j].status == Status::converged) {
+            EXPECT_LE(residuals[j], rtol * (1 + 1e-6)) << spec << " lied about column " << j;
+        }
+    return result;
 }
 
 /// The largest |x − y| over all ranks.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "allocations.hpp"
 #include "stretto/matrix/powers.hpp"
 #include "stretto/solvers/pipelined_s_step_gmres.hpp"
 #include "stretto/solvers/s_step_gmres.hpp"
@@ -78,33 +79,26 @@ TEST_P(GmresTest, SolvesGrcar) {
     EXPECT_LE(true_residuals(A, b, x)[0], 1.000001e-10);
 }
 
-// As many iterations as GMRES, on the paper's kinds of problems, with and without a preconditioner.
+// As many iterations as GMRES, on the paper's kinds of problems, with and without a preconditioner. The pipelined
+// methods begin with a cycle of it; m is small enough for more to follow.
 TEST_P(GmresTest, TakesTheIterationsOfGmres) {
-    for (const auto* spec : {"poisson2d:40", "poisson3d27:12", "convdiff2d:40,peclet=50"}) {
-        const auto A = problem(comm, spec);
+    constexpr int m = 12;
+    std::string spec = with(GetParam(), fmt::format("m={}", m));
+    if (const auto at = spec.find(",warmup=10"); at != std::string::npos) spec.erase(at, 10);
+    for (const auto* name_of_problem : {"poisson2d:40", "poisson3d27:12", "convdiff2d:40,peclet=50"}) {
+        const auto A = problem(comm, name_of_problem);
         Values b(A, 1, random_values);
         for (const bool jacobi : {false, true}) {
             Values x(A, 1), reference_x(A, 1);
-            // The same first cycle for all.
-            const std::string spec_of_all = GetParam().find("pipelined") == 0 ? with(GetParam(), "m=20") : "";
-            if (spec_of_all.empty()) {
-                const auto own = run(A, b, x, GetParam(), 1e-8, jacobi);
-                const auto reference = run(A, b, reference_x, "gmres:orth=cgs2", 1e-8, jacobi);
-                EXPECT_TRUE(own.converged());
-                EXPECT_NEAR(own.iterations, reference.iterations, 1 + 0.02 * reference.iterations) << spec;
-                for (std::size_t k = 0; k < std::min(own.history.size(), reference.history.size()); k += 10) {
-                    const double expected = reference.history[k];
-                    EXPECT_NEAR(own.history[k], expected, 0.01 * expected) << spec << ", " << k;
-                }
-            } else {
-                auto text = GetParam();
-                text.erase(text.find(",warmup=10"));
-                const auto own = run(A, b, x, text, 1e-8, jacobi),
-                           reference = run(A, b, reference_x, "gmres", 1e-8, jacobi);
-                EXPECT_TRUE(own.converged());
-                EXPECT_EQ(own.finished_by, find_method(own.finished_by).name);
-                EXPECT_NEAR(own.iterations, reference.iterations, 1 + 0.06 * reference.iterations) << spec;
-            }
+            const auto own = run(A, b, x, spec, 1e-8, jacobi);
+            const auto reference = run(A, b, reference_x, fmt::format("gmres:orth=cgs2,m={}", m), 1e-8, jacobi);
+            EXPECT_TRUE(own.converged());
+            EXPECT_EQ(own.finished_by, parse_spec(spec).name);
+            EXPECT_GT(own.iterations, m);
+            EXPECT_NEAR(own.iterations, reference.iterations, 1 + 0.02 * reference.iterations) << name_of_problem;
+            for (std::size_t k = 0; k < std::min(own.history.size(), reference.history.size()); k += 10)
+                EXPECT_NEAR(own.history[k], reference.history[k], 0.01 * reference.history[k])
+                    << name_of_problem << ", " << k;
         }
     }
 }
@@ -301,6 +295,10 @@ TEST(MatrixPowers, AreProducts) {
                 const auto before = counting.exchanges;
                 powers.apply(v, 0, h, B);
                 EXPECT_LE(counting.exchanges - before, 1);
+                const auto allocated = allocations.load();
+                powers.apply(v, 0, h, B);
+                // MPI allocates for its requests.
+                EXPECT_TRUE(comm.size() > 1 || allocations.load() == allocated);
                 for (int i = 0; i < h; ++i) {
                     A.apply(w[i], w[i + 1]);
                     for (Index row = 0; row < A.local_rows(); ++row)

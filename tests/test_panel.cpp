@@ -94,6 +94,18 @@ INSTANTIATE_TEST_SUITE_P(Columns, PanelTest,
                          testing::Combine(testing::Values(1, 2, 3, 5, 8, 16, 64), testing::Values(1, 2),
                                           testing::Values(Formulation::merged, Formulation::basic)));
 
+TEST(Groups, MayHaveNothingToSay) {
+    Panels a(100, 1, 2, 1);
+    for (const auto formulation : {Formulation::merged, Formulation::basic}) {
+        CpuExecutor<double> executor(1, 1, formulation);
+        const Scalars<double> one(1, 1);
+        const double before = a.X[0](3);
+        executor.run(100, nullptr, when(false, a.X[0] <<= one * a.X[0] + a.W[0]));
+        executor.run(100, nullptr, when(false, a.X <<= a.Q * a.S.from(0, 0)));
+        EXPECT_EQ(a.X[0](3), before);
+    }
+}
+
 TEST(PanelTraffic, IsCountedByVectors) {
     Panels a(10, 1, 4, 2);
     const auto update = a.W <<= (a.W - a.Q * a.S.from(0, 0)) / a.R.from(0, 0);

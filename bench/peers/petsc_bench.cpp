@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Times iterations of PETSc's KSP. METHOD is a KSP type and, after it, options as on PETSc's command line. Norms are
 // off, and the convergence test counts.
-#include <petscksp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "harness.hpp"
+#include "petsc.hpp"
 
 namespace {
 
-/// Ends the program on an error of PETSc, which prints what it was.
-void must(PetscErrorCode error) { PetscCallAbort(PETSC_COMM_WORLD, error); }
+using peers::must;
 
 class Solver {
 public:
     Solver(stretto::Comm&, const stretto::Problem& problem, const std::string& method, const std::string& precond,
            peers::ordered_json& line)
         : type_(method.substr(0, method.find(' '))) {
-        const auto& rows = problem.rows;
-        const std::vector<PetscInt> start(rows.start.begin(), rows.start.end());
-        const std::vector<PetscInt> columns(rows.columns.begin(), rows.columns.end());
-        const auto local = static_cast<PetscInt>(rows.rows()), all = static_cast<PetscInt>(problem.partition.rows());
-        must(MatCreate(PETSC_COMM_WORLD, &A_));
-        must(MatSetSizes(A_, local, local, all, all));
-        must(MatSetType(A_, MATAIJ));
-        must(MatSetFromOptions(A_));
-        must(MatSeqAIJSetPreallocationCSR(A_, start.data(), columns.data(), rows.values.data()));
-        must(MatMPIAIJSetPreallocationCSR(A_, start.data(), columns.data(), rows.values.data()));
+        A_ = peers::petsc_matrix(problem);
         must(MatCreateVecs(A_, &x_, &b_));
         must(VecDuplicate(b_, &r_));
         must(VecSet(b_, 1));

@@ -6,17 +6,15 @@
 //
 // A is a Matrix Market file or a generated problem, in Stretto's rows and partition. Rank 0 prints one JSON object for
 // each OPTIONS: what PETSc says, and ‖b − Ax‖/‖b‖, recomputed.
-#include <petscksp.h>
-
 #include <filesystem>
 
 #include "harness.hpp"
+#include "petsc.hpp"
 #include "stretto/matrix/matrix_market.hpp"
 
 namespace {
 
-/// Ends the program on an error of PETSc, which prints what it was.
-void must(PetscErrorCode error) { PetscCallAbort(PETSC_COMM_WORLD, error); }
+using peers::must;
 
 stretto::Problem load(stretto::Comm& comm, const std::string& name) {
     if (!std::filesystem::exists(name)) return stretto::generate(comm, name);
@@ -27,15 +25,7 @@ stretto::Problem load(stretto::Comm& comm, const std::string& name) {
 class System {
 public:
     explicit System(const stretto::Problem& problem) {
-        const auto& rows = problem.rows;
-        const std::vector<PetscInt> start(rows.start.begin(), rows.start.end());
-        const std::vector<PetscInt> columns(rows.columns.begin(), rows.columns.end());
-        const auto local = static_cast<PetscInt>(rows.rows()), all = static_cast<PetscInt>(problem.partition.rows());
-        must(MatCreate(PETSC_COMM_WORLD, &A_));
-        must(MatSetSizes(A_, local, local, all, all));
-        must(MatSetType(A_, MATAIJ));
-        must(MatSeqAIJSetPreallocationCSR(A_, start.data(), columns.data(), rows.values.data()));
-        must(MatMPIAIJSetPreallocationCSR(A_, start.data(), columns.data(), rows.values.data()));
+        A_ = peers::petsc_matrix(problem);
         must(MatCreateVecs(A_, &x_, &b_));
         must(VecDuplicate(b_, &r_));
         must(VecSet(x_, 1));

@@ -131,7 +131,8 @@ void MatrixPowers<T>::apply(const Panel<T>& v, int first, int count, const Small
                         halo + k * width);
         A_.apply_local(x, y);
         // v_{i+1} = by_theta A v_i − now v_i − before v_{i−1}
-        std::vector<T> by_theta(width), now(width), before(width);
+        auto &by_theta = coefficients_[0], &now = coefficients_[1], &before = coefficients_[2];
+        for (auto& each : coefficients_) each.resize(width);
         for (std::size_t k = 0; k < width; ++k) {
             const int column = static_cast<int>(k);
             const T theta = B(i + 1, i, column);

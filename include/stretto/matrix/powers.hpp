@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "stretto/core/panel.hpp"
@@ -36,6 +37,8 @@ private:
     std::vector<std::size_t> start_;      // their entries, as CsrMatrix has them: own columns, then ghosts
     std::vector<Index> columns_;
     std::vector<T> values_;
+    mutable std::array<std::vector<T>, 3>
+        coefficients_;  // of a step; kept, as the next, so that products allocate nothing
     mutable std::vector<std::vector<T>> ghost_vectors_;  // of v_first … v_{first + h − 1}
 };
 

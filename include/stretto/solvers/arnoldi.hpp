@@ -141,12 +141,10 @@ public:
 
     /// Whether the last cycle said less of its residual than was true, made it larger, or broke off early.
     bool disappointed() const { return disappointed_; }
-    int cycles() const { return cycles_; }
     /// Columns of H of this cycle so far.
     int extended() const { return done_; }
     /// Columns of the last cycle that this right-hand side used.
     int used(int j) const { return columns_[static_cast<std::size_t>(j)].used; }
-    int iterations() const { return iterations_; }
 
     const int m;
     Panel<T> Q;
