@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "input.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "stretto/core/collective.hpp"
@@ -82,6 +83,19 @@ std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
                         100.0 * static_cast<double>(all) / static_cast<double>(A.rows()), most)};
 }
 
+/// Leaves no file behind, also where another run checks the same name at the same time.
+static bool writable(const std::string& path) {
+    if (const int created = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); created >= 0) {
+        close(created);
+        return unlink(path.c_str()) == 0;
+    }
+    if (errno != EEXIST) return false;
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return false;
+    // ENOENT: the other run's check has just taken its file away.
+    return access(path.c_str(), W_OK) == 0 || errno == ENOENT;
+}
+
 void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, const std::string& json,
                    const std::vector<std::string>& others) {
     agree(comm, [&] {
@@ -95,11 +109,9 @@ void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, con
         const auto check = [&](const std::string& path) {
             if (path.empty()) return;
             if (path == "-") throw InputError("only --json can go to standard output (-)");
+            if (!writable(path)) throw InputError("cannot write " + path);
             std::error_code error;
-            const bool existed = std::filesystem::exists(path, error);
-            const bool device = existed && !std::filesystem::is_regular_file(path, error);
-            if (!std::ofstream(path, std::ios::app)) throw InputError("cannot write " + path);
-            if (!existed) std::filesystem::remove(path);
+            const bool device = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
             if (!device && !taken.insert(place(path)).second)
                 throw InputError(path + " is an input, or another output too");
         };
