@@ -153,6 +153,9 @@ def trace(path, result, ranks):
     assert all(e["ph"] in "XM" and {"name", "pid", "tid"} <= e.keys() for e in events), "a strange event"
     assert all(e["dur"] >= 0 and e["ts"] >= 0 for e in spans), "a span before the beginning"
     assert {e["pid"] for e in spans} == set(range(int(ranks))), "not every rank"
+    assert not {e["tid"] for e in spans} & {e["pid"] for e in spans}, "Perfetto takes such a thread for the main one"
+    owners = {(e["tid"], e["pid"]) for e in spans}
+    assert len(owners) == len({tid for tid, _ in owners}), "threads of two ranks have the same number"
     runs = read_json(result)
     for rank in range(int(ranks)):
         tracks = {e["tid"]: e["args"]["name"] for e in events

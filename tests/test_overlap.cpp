@@ -244,18 +244,29 @@ TEST(EmulatedLatency, ChangesNoBit) {
     }
 }
 
-// What is delivered at a wait and not before was not hidden, whatever work there was.
+// What is delivered at a wait and not before was not hidden, whatever work there was; every reduction is waited for
+// once, and how late it was is time lost.
 TEST(HiddenFraction, IsZeroUnderChaos) {
     MpiComm mpi;
     ChaoticComm comm(mpi, 3);
     const auto A = problem(comm, "poisson2d:30");
-    for (const auto* method : {"cg", "pipelined_cg", "deep_pipelined_cg", "pipelined_bicgstab"}) {
+    for (const auto* method : methods()) {
         Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
         SolveOptions options;
-        options.method = method;
+        options.method = method->name;
+        const auto waited_before = comm.sums_waited();
+        const double late_before = comm.lateness();
         const auto result = solve<double>(comm, A, Identity{}, b.view(), x.view(), options);
-        EXPECT_EQ(result.per_iteration.hidden_fraction, 0) << method;
-        EXPECT_GT(result.per_iteration.lost, 0) << method;
+        EXPECT_EQ(result.per_iteration.hidden_fraction, 0) << method->name;
+        std::int64_t reductions = 0;
+        double lost = 0;
+        for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) {
+            reductions += result.ledger.at(phase).reductions;
+            lost += result.ledger.at(phase).lost;
+        }
+        EXPECT_GT(reductions, result.iterations / 10) << method->name;
+        EXPECT_EQ(comm.sums_waited() - waited_before, reductions) << method->name;
+        EXPECT_GE(lost, comm.lateness() - late_before) << method->name;
     }
 }
 
@@ -284,6 +295,48 @@ TEST(Seconds, AreBookedOnce) {
     EXPECT_GE(ledger.seconds(Kernel::halo), 0.02);
     EXPECT_GE(ledger.seconds(Kernel::apply), 0.002);
     EXPECT_LT(ledger.seconds(Kernel::apply), ledger.seconds(Kernel::halo));
+}
+
+// What is between the kernels belongs to the phase that it passed in.
+TEST(Seconds, GoToThePhaseTheyPassedIn) {
+    Ledger ledger;
+    {
+        const auto outer = ledger.time(Kernel::small);
+        std::this_thread::sleep_for(2ms);
+        const auto book = ledger.book(Phase::iteration);
+        std::this_thread::sleep_for(20ms);
+        const auto inner = ledger.time(Kernel::vectors);
+        std::this_thread::sleep_for(2ms);
+    }
+    const auto small = [&](Phase phase) { return ledger.at(phase).seconds[static_cast<std::size_t>(Kernel::small)]; };
+    EXPECT_GE(small(Phase::setup), 0.002);
+    EXPECT_GE(small(Phase::iteration), 0.02);
+    EXPECT_GT(small(Phase::iteration), small(Phase::setup));
+    EXPECT_LT(ledger.seconds(Kernel::vectors), ledger.seconds(Kernel::small));
+}
+
+TEST(Seconds, AddUpToTheSolve) {
+    MpiComm mpi;
+    const auto A = problem(mpi, "poisson3d:24");
+    for (const auto* method : {"cg", "pipelined_cg", "gmres", "s_step_gmres"})
+        for (const auto formulation : {Formulation::merged, Formulation::basic}) {
+            Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
+            SolveOptions options;
+            options.method = method;
+            options.formulation = formulation;
+            const auto began = Clock::now();
+            const auto result = solve<double>(mpi, A, Identity{}, b.view(), x.view(), options);
+            const double wall = to_seconds(Clock::now() - began);
+            const auto& seconds = result.per_iteration.seconds;
+            const auto of = [&](Kernel kernel) { return seconds[static_cast<std::size_t>(kernel)]; };
+            double booked = 0;
+            for (const auto& [kernel, name] : kernels) booked += result.ledger.seconds(kernel);
+            EXPECT_LE(booked, wall) << method;
+            EXPECT_GE(booked, 0.5 * wall) << method;  // the rest is set-up
+            EXPECT_GT(of(Kernel::small), 0) << method;
+            const bool merges_all = formulation == Formulation::merged && method == std::string_view("pipelined_cg");
+            EXPECT_EQ(of(Kernel::dots) > 0, !merges_all) << method;
+        }
 }
 
 TEST(Seconds, OfExchangesAreHalo) {

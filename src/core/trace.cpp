@@ -19,18 +19,21 @@ void Trace::write(const Comm& comm, const std::string& path) const {
         return microseconds(time - offset - Clock::time_point(Clock::duration(first)));
     };
     const int rank = comm.rank();
+    // Perfetto takes 0 for the idle thread and a thread numbered as its process for the main one.
+    constexpr int tracks_of_a_rank = 1000;
+    const auto thread = [&](int track) { return Global{rank + 1} * tracks_of_a_rank + track; };
     int last_track = reductions;
     std::string text;
     for (const auto& [name, track, begin, end] : spans_) {
         last_track = std::max(last_track, track);
         text += fmt::format(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}},)"
                             "\n",
-                            name, rank, track, since_first(begin), microseconds(end - begin));
+                            name, rank, thread(track), since_first(begin), microseconds(end - begin));
     }
     const auto describe = [&](const char* what, int track, const std::string& name) {
         text += fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}},)"
                             "\n",
-                            what, rank, track, name);
+                            what, rank, thread(track), name);
     };
     describe("process_name", 0,
              fmt::format("rank {}{}", rank, left_out_ > 0 ? fmt::format(" ({} spans left out)", left_out_) : ""));

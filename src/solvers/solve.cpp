@@ -155,7 +155,10 @@ private:
         for (const auto& column : columns_) start.push_back(column.finished ? NAN : column.residual);
         stop_.begin(method_options_, start, stuck);
         const auto began = Clock::now();
-        method_->run(V_, A_, M_, b_, x_, stop_);
+        {
+            const auto watch = V_.ledger().time(Kernel::small);
+            method_->run(V_, A_, M_, b_, x_, stop_);
+        }
         if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
         vectors_ = std::max(vectors_, V_.workspace().taken());
         V_.workspace().release(0);

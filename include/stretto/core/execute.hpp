@@ -77,9 +77,14 @@ struct List {
 template <class T>
 class CpuExecutor {
 public:
-    /// For vectors of `columns` columns, on `threads` threads. Lets the communication of `comm` advance.
-    CpuExecutor(int columns, int threads, Formulation formulation, Comm* comm = nullptr)
-        : columns_(static_cast<std::size_t>(columns)), threads_(threads), formulation_(formulation), comm_(comm) {
+    /// For vectors of `columns` columns, on `threads` threads. Lets the communication of `comm` advance. Tells the
+    /// ledger which of the basic calls are dot products.
+    CpuExecutor(int columns, int threads, Formulation formulation, Comm* comm = nullptr, Ledger* ledger = nullptr)
+        : columns_(static_cast<std::size_t>(columns)),
+          threads_(threads),
+          formulation_(formulation),
+          comm_(comm),
+          ledger_(ledger) {
         vector_lanes_ = about(most_lanes);
         period_ = PanelKernels<T>::period(columns);
         panel_lanes_ = period_ * std::max<std::size_t>(1, most_panel_lanes / period_);
@@ -127,6 +132,8 @@ public:
                  [&](const auto& s) {
                      for_each_call(
                          [&](const auto& call) {
+                             const Ledger::Watch watch(std::decay_t<decltype(call)>::dots > 0 ? ledger_ : nullptr,
+                                                       Kernel::dots);
                              coefficients_.clear();
                              pass(total, threads, sums, lanes_, bind(call, place));
                          },
@@ -370,6 +377,7 @@ private:
     int threads_;
     Formulation formulation_;
     Comm* comm_;
+    Ledger* ledger_;
     std::size_t vector_lanes_ = 1, panel_lanes_ = 1, period_ = 1;
     std::size_t lanes_ = 1;  // of the group that runs, at most
     bool share_coefficients_ = true;

@@ -14,14 +14,17 @@
 
 namespace stretto {
 
-/// What time is booked under. A kind is added by its name here and its row below.
-enum class Kernel { apply, precondition, vectors, reductions, halo };
+/// What time is booked under. A kind is added by its name here and its row below. `vectors` are passes of statements,
+/// `dots` those that only form dot products; `small` is what a method does between all others: scalars, small matrices.
+enum class Kernel { apply, precondition, vectors, dots, reductions, halo, small };
 inline constexpr auto kernels = std::to_array<std::pair<Kernel, std::string_view>>({
     {Kernel::apply, "apply"},
     {Kernel::precondition, "precondition"},
     {Kernel::vectors, "vectors"},
+    {Kernel::dots, "dots"},
     {Kernel::reductions, "reductions"},
     {Kernel::halo, "halo"},
+    {Kernel::small, "small"},
 });
 
 /// What a stretch of a solve did on this rank.
@@ -102,9 +105,9 @@ public:
     /// Books under another phase until the end of the scope.
     class [[nodiscard]] Switch {
     public:
-        Switch(Ledger& ledger, Phase phase) : ledger_(ledger), before_(ledger.phase_) { ledger.phase_ = phase; }
+        Switch(Ledger& ledger, Phase phase) : ledger_(ledger), before_(ledger.phase_) { ledger.go_to(phase); }
         Switch(const Switch&) = delete;
-        ~Switch() { ledger_.phase_ = before_; }
+        ~Switch() { ledger_.go_to(before_); }
 
     private:
         Ledger& ledger_;
@@ -121,21 +124,28 @@ public:
         Watch(const Watch&) = delete;
         ~Watch() {
             if (!ledger_) return;
-            const auto end = Clock::now();
-            const auto all = end - start_;
-            ledger_->now().seconds[static_cast<std::size_t>(kernel_)] += to_seconds(all - inside_);
+            settle();
             ledger_->watch_ = outer_;
-            if (outer_) outer_->inside_ += all;
-            if (ledger_->trace_)
-                ledger_->trace_->add_kernel(kernels[static_cast<std::size_t>(kernel_)].second, start_, end);
+            if (ledger_->trace_ && kernel_ != Kernel::small)
+                ledger_->trace_->add_kernel(kernels[static_cast<std::size_t>(kernel_)].second, begin_, settled_);
         }
 
     private:
+        friend class Ledger;
+        /// Books what has passed so far.
+        void settle() {
+            const auto all = Clock::now() - settled_;
+            ledger_->now().seconds[static_cast<std::size_t>(kernel_)] += to_seconds(all - inside_);
+            if (outer_) outer_->inside_ += all;
+            inside_ = {};
+            settled_ += all;
+        }
+
         Ledger* ledger_;
         Kernel kernel_;
         Watch* outer_;
-        Clock::duration inside_{};
-        Clock::time_point start_ = Clock::now();
+        Clock::duration inside_{};  // since it was settled
+        Clock::time_point begin_ = Clock::now(), settled_ = begin_;
     };
     Watch time(Kernel kernel) { return {this, kernel}; }
 
@@ -150,6 +160,11 @@ public:
     void trace_to(Trace* trace) { trace_ = trace; }
 
 private:
+    void go_to(Phase phase) {
+        if (watch_) watch_->settle();
+        phase_ = phase;
+    }
+
     std::array<Counts, 3> counts_;
     std::int64_t work_ = 0;
     Phase phase_ = Phase::setup;

@@ -26,7 +26,7 @@ public:
         : comm_(comm),
           rows_(rows),
           sums_(columns),
-          executor_(columns, threads, formulation, &comm),
+          executor_(columns, threads, formulation, &comm, &sums_.ledger),
           workspace_(rows, columns, vectors, threads) {
         const Global mine = rows;
         Global before = 0;
@@ -94,7 +94,7 @@ public:
 private:
     template <class... S>
     void execute(double* dots, const S&... statements) {
-        const auto watch = ledger().time(Kernel::vectors);
+        const auto watch = ledger().time(only_dots(statements...) ? Kernel::dots : Kernel::vectors);
         const auto formulation = executor_.formulation();
         const Traffic all = traffic(formulation, statements...);
         const Traffic own = traffic<Said::unguarded>(formulation, statements...);

@@ -453,6 +453,14 @@ int count_dots(const S&... statements) {
     return count;
 }
 
+/// Whether nothing but dot products is said.
+template <class... S>
+bool only_dots(const S&... statements) {
+    bool some = false, others = false;
+    (for_each_statement([&]<class One>(const One&) { (One::dots > 0 ? some : others) = true; }, statements), ...);
+    return some && !others;
+}
+
 enum class Formulation { basic, merged };
 
 /// Vector reads and writes of statements said together.

@@ -32,8 +32,13 @@ public:
         const auto* values = reinterpret_cast<const double*>(slot.sent[0].data());
         auto* sums = reinterpret_cast<double*>(slot.deliveries[0].received.data());
         slot.pending = inner_.start_sum({values, mine.size()}, {sums, total.size()});
+        slot.sum = true;
         return started(slot);
     }
+
+    /// Sums waited for so far, and by how many seconds at least their waits were late.
+    std::int64_t sums_waited() const { return sums_waited_; }
+    double lateness() const { return to_seconds(lateness_); }
 
 private:
     Pending post_exchange(std::span<const Message> receives, std::span<const Message> sends) override {
@@ -56,7 +61,7 @@ private:
         std::vector<Delivery> deliveries;
         std::vector<std::vector<std::byte>> sent;
         Pending pending;
-        bool used = false;
+        bool used = false, sum = false;
     };
 
     static std::vector<std::byte> bytes_of(std::span<const std::byte> data) { return {data.begin(), data.end()}; }
@@ -86,18 +91,25 @@ private:
     std::uint64_t next() { return random_ = splitmix64(random_); }
 
     std::optional<Clock::time_point> finish(int ticket) override {
-        if (const auto late = next(); late % 4 == 0)
-            std::this_thread::sleep_for(std::chrono::microseconds(late / 4 % 50));
+        Clock::duration late{};
+        if (const auto random = next(); random % 4 == 0) late = std::chrono::microseconds(random / 4 % 50);
+        std::this_thread::sleep_for(late);
         if (auto& other = slots_[next() % slots_.size()]; other.used) other.pending.wait();
         auto& slot = slots_[static_cast<std::size_t>(ticket)];
         slot.pending.wait();
         for (auto& [target, received] : slot.deliveries) std::ranges::copy(received, target.begin());
         slot.used = false;
+        if (slot.sum) {
+            ++sums_waited_;
+            lateness_ += late;
+        }
         return Clock::now();
     }
 
     std::deque<Slot> slots_;
     std::uint64_t random_;
+    std::int64_t sums_waited_ = 0;
+    Clock::duration lateness_{};
 };
 
 }  // namespace stretto
