@@ -11,7 +11,7 @@ import sys
 
 METHODS = ["cg", "single_reduction_cg", "pipelined_cg"] + [f"deep_pipelined_cg:l={l}" for l in (1, 2, 3, 5)]
 # Iterations as the paper has them: nothing is checked, the shifts are given, and the basis may drift.
-BARE = {"pipelined_cg": ":check=0", "deep_pipelined_cg": ",lmax=12,drift=1,growth=1e300"}
+BARE = {"pipelined_cg": ":check=0", "deep_pipelined_cg": ",lmax=12,drift=1,growth=1e300,gap=1e300"}
 
 
 def measure(arguments, method, delay):

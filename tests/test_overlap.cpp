@@ -159,6 +159,7 @@ TEST(ProgressModes, ChangeNoBit) {
                 Values b(A, 2, [](Global row, int j) { return uniform(5, row, j); }), x(A, 2);
                 SolveOptions options;
                 options.method = method->name;
+                options.max_iterations = 45;  // beyond a cycle of gmres and a check of the residual
                 options.threads = threads;
                 const auto result = solve<double>(comm, A, M, b.view(), x.view(), options);
                 if (mode == ProgressMode::none) {
@@ -237,6 +238,7 @@ TEST(EmulatedLatency, ChangesNoBit) {
         Values b(A, 2, [](Global row, int j) { return uniform(5, row, j); }), x(A, 2), slow_x(A, 2);
         SolveOptions options;
         options.method = method;
+        options.max_iterations = 45;  // beyond a cycle of gmres and a check of the residual
         const auto plain = solve<double>(mpi, A, Identity{}, b.view(), x.view(), options);
         const auto late = solve<double>(slow, slow_A, Identity{}, b.view(), slow_x.view(), options);
         EXPECT_EQ(plain.iterations, late.iterations) << method;
@@ -254,6 +256,7 @@ TEST(HiddenFraction, IsZeroUnderChaos) {
         Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
         SolveOptions options;
         options.method = method->name;
+        options.max_iterations = 40;
         const auto waited_before = comm.sums_waited();
         const double late_before = comm.lateness();
         const auto result = solve<double>(comm, A, Identity{}, b.view(), x.view(), options);
@@ -323,6 +326,7 @@ TEST(Seconds, AddUpToTheSolve) {
             Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
             SolveOptions options;
             options.method = method;
+            options.max_iterations = 60;
             options.formulation = formulation;
             const auto began = Clock::now();
             const auto result = solve<double>(mpi, A, Identity{}, b.view(), x.view(), options);
