@@ -35,7 +35,8 @@ PETSC = {
     "additive_schwarz:ilu0,restricted=0": "-pc_type asm -pc_asm_overlap 1 -pc_asm_type basic",
     "amg": "-pc_type hypre -pc_hypre_type boomeramg",
 }
-PETSC_METHODS = {"cg": "-ksp_type cg", "bicgstab": "-ksp_type bcgs -ksp_pc_side right"}
+PETSC_METHODS = {"cg": "-ksp_type cg", "bicgstab": "-ksp_type bcgs -ksp_pc_side right",
+                 "gmres": "-ksp_type gmres -ksp_pc_side right"}
 PREPARED = (("block_jacobi:ilu0", "equilibrate"), ("block_jacobi:ilut", "equilibrate,metis"))
 
 
@@ -150,7 +151,7 @@ file and the solution written, every row summed without intermediate rounding.
 - **{converged} of {total} solves converged; {false} of them falsely** (recomputed residual above the tolerance; the largest is
   {worst:.4e}).
 - **Against PETSc** ({petsc}, in the same run, same b, tolerance on the unpreconditioned norm and iteration limit), matrix by
-  matrix, for the two methods and the preconditioners that both have: {compared} cases; Stretto solves **{ours}**, PETSc
+  matrix, for the methods and preconditioners that both have: {compared} cases; Stretto solves **{ours}**, PETSc
   **{theirs}** ({claimed} claimed, {wrong} of them with a larger true residual than asked for).
 - Matrices that some combination solves on every number of ranks: **{everywhere} of {matrices}**. {never}
 

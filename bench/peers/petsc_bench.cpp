@@ -43,7 +43,7 @@ public:
         must(PetscGetVersionNumber(&major, &minor, &subminor, nullptr));
         line["program"] = fmt::format("PETSc {}.{}.{}", major, minor, subminor);
         line["flags"] = STRETTO_PETSC_FLAGS;
-        line["rows"] = all;
+        line["rows"] = problem.partition.rows();
     }
     Solver(const Solver&) = delete;
     ~Solver() {
