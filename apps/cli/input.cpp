@@ -76,11 +76,17 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std:
 }
 
 std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
-    const auto [rows, different] = A.repetition();
-    const Global all = all_sum(A.comm(), Global{rows}), most = all_max(A.comm(), Global{different});
-    if (all == 0) return {};
-    return {fmt::format("storage: {:.1f} % of the rows repeat one of {} rows and are stored as runs of them",
-                        100.0 * static_cast<double>(all) / static_cast<double>(A.rows()), most)};
+    const auto forms = A.forms();
+    const auto percent = [&](Index rows) {
+        return 100.0 * static_cast<double>(all_sum(A.comm(), Global{rows})) / static_cast<double>(A.rows());
+    };
+    const double repeated = percent(forms.repeated), in_step = percent(forms.in_step);
+    const auto different = all_max(A.comm(), Global{forms.different});
+    const double per_nonzero = all_sum(A.comm(), forms.bytes) / static_cast<double>(A.nonzeros());
+    std::string what;
+    if (repeated > 0) what += fmt::format(", {:.1f} % of the rows repeat one of {} rows", repeated, different);
+    if (in_step > 0) what += fmt::format(", columns of {:.1f} % of the rows run in step", in_step);
+    return {fmt::format("storage: a product reads {:.2f} bytes for a nonzero{}", per_nonzero, what)};
 }
 
 /// Leaves no file behind, also where another run checks the same name at the same time.

@@ -93,7 +93,7 @@ int run(int argc, char** argv, int rank) {
     const auto add_storage = [](CLI::App* command, std::string& storage) {
         command
             ->add_option("--storage", storage,
-                         "Compressed rows (csr), or what moves fewer bytes where rows repeat (auto)")
+                         "Compressed rows (csr), or what moves fewer bytes where rows repeat or run in step (auto)")
             ->check(CLI::IsMember({"auto", "csr"}))
             ->capture_default_str();
     };

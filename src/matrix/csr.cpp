@@ -72,7 +72,8 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int 
     deal_rows(rows);
     store(rows);
     repeated_.resize(interior_.size());
-    if (storage == Storage::automatic) each_part([&](std::size_t part) { find_repetition(part); });
+    in_step_.resize(interior_.size());
+    if (storage == Storage::automatic) each_part([&](std::size_t part) { find_runs(part); });
 }
 
 template <class T>
@@ -190,10 +191,13 @@ void CsrMatrix<T>::store(const LocalRows<T>& rows) {
 }
 
 template <class T>
-void CsrMatrix<T>::find_repetition(std::size_t part) {
+void CsrMatrix<T>::find_runs(std::size_t part) {
     for (const auto [begin, end] : interior_[part])
         repeated_[part].add(start_.data(), columns_.data(), values_.data(), begin, end);
     repeated_[part].finish();
+    if (repeated_[part]) return;
+    for (const auto [begin, end] : interior_[part]) in_step_[part].add(start_.data(), columns_.data(), begin, end);
+    in_step_[part].finish(start_.data(), values_.data());
 }
 
 /// Calls work(part) for every part, also where fewer threads answer than were asked for.
@@ -240,6 +244,7 @@ void CsrMatrix<T>::multiply_interior(MultiVector<T> x, MultiVector<T> y) const {
         each_part([&](std::size_t part) {
             const int thread = static_cast<int>(part);
             if (repeated_[part]) return repeated_[part].apply(from, to, m, Pieces(comm_, thread, elements_of_a_piece));
+            if (in_step_[part]) return in_step_[part].apply(from, to, m, Pieces(comm_, thread, 1));
             Pieces pieces(comm_, thread, rows_of_a_piece);
             for (const auto [begin, end] : interior_[part])
                 pieces(begin, end, [&](std::size_t first, std::size_t last) {
@@ -310,30 +315,33 @@ void CsrMatrix<T>::apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
 
 template <class T>
 double CsrMatrix<T>::bytes(int columns) const {
-    double matrix = sizeof(Index);  // the end of the last row
-    const auto add_rows = [&](Index begin, Index end) {
-        const auto rows = static_cast<double>(end - begin), nonzeros = static_cast<double>(start_[end] - start_[begin]);
-        matrix += nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
-    };
-    for (std::size_t part = 0; part < interior_.size(); ++part) {
-        matrix += repeated_[part].bytes();
-        if (!repeated_[part])
-            for (const auto [begin, end] : interior_[part]) add_rows(begin, end);
-        for (const auto& [row, halo_begin] : interface_[part]) add_rows(row, row + 1);
-    }
     const auto vector_rows = 2 * static_cast<std::size_t>(local_rows_) + halo_.rows().size();
-    return matrix + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
+    return forms().bytes + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
 }
 
 template <class T>
-auto CsrMatrix<T>::repetition() const -> Repetition {
-    Repetition result;
+auto CsrMatrix<T>::forms() const -> Forms {
+    Forms forms;
+    forms.bytes = sizeof(Index);  // the end of the last row
+    const auto add_rows = [&](Index begin, Index end) {
+        const auto rows = static_cast<double>(end - begin), nonzeros = static_cast<double>(start_[end] - start_[begin]);
+        forms.bytes +=
+            nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
+    };
     for (std::size_t part = 0; part < interior_.size(); ++part) {
-        if (!repeated_[part]) continue;
-        for (const auto [begin, end] : interior_[part]) result.rows += end - begin;
-        result.different = std::max(result.different, repeated_[part].different_rows());
+        forms.bytes += repeated_[part].bytes() + in_step_[part].bytes();
+        forms.different = std::max(forms.different, repeated_[part].different_rows());
+        for (const auto [begin, end] : interior_[part]) {
+            if (repeated_[part])
+                forms.repeated += end - begin;
+            else if (in_step_[part])
+                forms.in_step += end - begin;
+            else
+                add_rows(begin, end);
+        }
+        for (const auto& [row, halo_begin] : interface_[part]) add_rows(row, row + 1);
     }
-    return result;
+    return forms;
 }
 
 template <class T>

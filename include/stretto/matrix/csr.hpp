@@ -14,6 +14,7 @@
 #include "stretto/matrix/local_rows.hpp"
 #include "stretto/matrix/partition.hpp"
 #include "stretto/matrix/repeated_rows.hpp"
+#include "stretto/matrix/rows_in_step.hpp"
 
 namespace stretto {
 
@@ -27,7 +28,7 @@ enum class Storage { automatic, compressed_rows };
 /// columns, the owned ones numbered 0 … local_rows() − 1, those of other ranks (the halo) from local_rows()
 /// on. A row holds its owned columns first and its halo columns after them, each in increasing global order,
 /// so that its sum is two loops without branches. Where rows repeat (constant coefficients on a regular grid), products
-/// read them from runs of equal rows instead.
+/// read them from runs of equal rows instead; where their columns run in step, from runs of those.
 template <class T>
 class CsrMatrix {
 public:
@@ -72,12 +73,14 @@ public:
     /// read once, the result written once.
     double bytes(int columns) const;
 
-    /// The local rows that products read from runs of equal rows, and how many different ones there are.
-    struct Repetition {
-        Index rows = 0;
-        int different = 0;
+    /// What products read besides compressed rows, on this rank.
+    struct Forms {
+        Index repeated = 0;  ///< rows in runs of equal ones
+        int different = 0;   ///< equal ones counted once
+        Index in_step = 0;   ///< rows in runs whose columns run in step
+        double bytes = 0;    ///< of the matrix, that one product reads
     };
-    Repetition repetition() const;
+    Forms forms() const;
 
     /// The local part of the diagonal; 0 where no entry is stored.
     std::vector<T> diagonal() const;
@@ -114,7 +117,7 @@ private:
     void plan_halo(const LocalRows<T>& rows);
     void deal_rows(const LocalRows<T>& rows);
     void store(const LocalRows<T>& rows);
-    void find_repetition(std::size_t part);
+    void find_runs(std::size_t part);
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
     void multiply_interior(MultiVector<T> x, MultiVector<T> y) const;
     void multiply_interface(MultiVector<T> x, MultiVector<T> y) const;
@@ -135,6 +138,7 @@ private:
     std::vector<std::vector<Range>> interior_;
     std::vector<std::vector<InterfaceRow>> interface_;
     std::vector<RepeatedRows<T>> repeated_;  // the interior ones again, where that pays
+    std::vector<RowsInStep<T>> in_step_;     // or so
 
     Halo<T> halo_;
     mutable std::shared_ptr<const MatrixPowers<T>> powers_;
