@@ -19,7 +19,7 @@ METHODS = ("bicgstab", "improved_bicgstab", "reordered_bicgstab", "pipelined_bic
 GENERATED = ("poisson2d:100", "poisson3d:24", "aniso2d:80", "jump2d:60", "convdiff2d:100,peclet=5",
              "convdiff2d:100,peclet=50", "convdiff2d:100,peclet=500", "convdiff2d:200,peclet=20",
              "convdiff3d:24,peclet=20", "convdiff3d:24,peclet=500")
-# Hours of runs that end nowhere: no method of the family solves them with Jacobi or nothing (docs/real_matrices.md).
+# Hours of runs that end nowhere: no method of the family solves them with Jacobi or nothing (docs/zoo.md).
 HOPELESS = ("bayer10", "nsjac")
 DEFAULTS = {"breakdown": 1e-12, "check": 50, "gap": 1.5e-8}
 CHECKS = ({"check": 0}, {"check": 10}, {"check": 25}, {}, {"check": 100}, {"check": 25, "gap": 0},
@@ -198,7 +198,7 @@ Left unsolved at some tolerance (the loosest is named, with the status and the r
 {unsolved}
 
 Left out: {left_out}, which no method of the family solves without a stronger preconditioner
-([real matrices](real_matrices.md)).
+([the zoo](zoo.md)).
 
 ## How the safeguards were chosen
 

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from real_matrices import Matrix
+from matrix_file import Matrix
 
 TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
 PRECONDITIONERS = ("none", "jacobi")

@@ -17,7 +17,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from real_matrices import Matrix
+from matrix_file import Matrix
 
 RTOL, MAX_IT, TIMEOUT = 1e-8, 1000, 60
 SLACK = 1 + 1e-6  # of a residual recomputed with other roundings
