@@ -18,11 +18,14 @@ namespace stretto {
 namespace {
 
 constexpr double unit_single = 0x1p-24;
-// How ε is shared: the crosses stop at the first part, SVD drops up to the second, rounding to single precision may
-// take the third.
-constexpr double cross_part = 0.25, svd_part = 0.65, rounding_part = 0.1;
-constexpr std::size_t sample = 16;          // rows and columns of a block that verify it
-constexpr std::size_t small_block = 4096;   // entries of a block that is filled densely rather than cut
+// How ε is shared: the crosses stop at one part, rounding to single precision may take another, and the SVD drops up to
+// what is left.
+constexpr double cross_part = 0.2;
+double rounding_part(double epsilon) { return epsilon >= 16 * unit_single ? 4 * unit_single / epsilon : 0; }
+double svd_part(double epsilon) { return 1 - cross_part - rounding_part(epsilon); }
+constexpr std::size_t sample = 32;  // rows and columns of a large block that verify it
+constexpr std::size_t small_block =
+    4096;  // entries up to which a block is filled densely to be compressed, and verified whole
 constexpr Index gap_worth_a_message = 256;  // rows that are sent although nobody asked, rather than a further message
 
 std::size_t size_class(Index rows, Index cols) {
@@ -90,7 +93,7 @@ public:
             const int limit = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
             CrossApproximation cross(fill_, rows, cols, options_.pivoting);
             cross.run(cross_part * options_.epsilon, limit);
-            (void)recompress(cross.factors(), svd_part * options_.epsilon, limit);
+            (void)recompress(cross.factors(), svd_part(options_.epsilon) * options_.epsilon, limit);
             found[k] = cross.factors().rank;
         });
         for (std::size_t k = 0; k < chosen.size(); ++k)
@@ -174,7 +177,12 @@ private:
         piece.mirrored = both && s.begin < t.begin;
         const auto rows = numbers(piece.row, piece.row + piece.rows), cols = numbers(t.begin, t.end);
         const bool small = rows.size() * cols.size() <= small_block || (s.leaf() && t.leaf());
-        if (!admissible || !low_rank(rows, cols, piece)) {
+        std::vector<double> filled;
+        if (admissible && small && options_.max_rank == 0) {
+            filled.resize(rows.size() * cols.size());
+            fill_(rows, cols, filled.data());
+        }
+        if (!admissible || !low_rank(rows, cols, filled, piece)) {
             if (admissible) ++refilled_;
             if (admissible && !small) {
                 for (const Index u : s.leaf() ? std::vector<Index>{} : std::vector{s.sons[0], s.sons[1]})
@@ -186,7 +194,7 @@ private:
                     for (const Index u : s.sons) compress(tree_[u], t, true, out);
                 return;
             }
-            dense(rows, cols, piece);
+            dense(rows, cols, std::move(filled), piece);
         }
         stored_ += 8 * piece.values.size() + 4 * piece.singles.size();
         if (2.0 * static_cast<double>(stored_) > options_.memory_limit)
@@ -195,21 +203,36 @@ private:
         out.push_back(std::move(piece));
     }
 
-    /// Whether the block has a low rank that keeps ε.
-    bool low_rank(std::span<const Index> rows, std::span<const Index> cols, Piece& piece) const {
+    /// Whether the block has a low rank that keeps ε. All entries are in `filled`, where it is small; else they are
+    /// asked for.
+    bool low_rank(std::span<const Index> rows, std::span<const Index> cols, const std::vector<double>& filled,
+                  Piece& piece) const {
+        if (filled.empty()) return low_rank(fill_, rows, cols, sample, piece);
+        const auto counted = [](std::size_t size) {
+            std::vector<Index> numbers(size);
+            std::iota(numbers.begin(), numbers.end(), 0);
+            return numbers;
+        };
+        const auto m = static_cast<Index>(rows.size());
+        return low_rank(entries([&filled, m](Index i, Index j) { return filled[static_cast<std::size_t>(j * m + i)]; }),
+                        counted(rows.size()), counted(cols.size()), small_block, piece);
+    }
+
+    bool low_rank(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols, std::size_t verify,
+                  Piece& piece) const {
         const double epsilon = options_.epsilon;
         const int most = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
-        CrossApproximation cross(fill_, rows, cols, options_.pivoting);
+        CrossApproximation cross(fill, rows, cols, options_.pivoting);
         cross.run(cross_part * epsilon, most);
         for (int attempt = 0;; ++attempt) {
             if (options_.max_rank == 0 && cross.factors().rank >= most) return false;
             Factors factors = cross.factors();
-            const double norm = recompress(factors, svd_part * epsilon, most);
+            const double norm = recompress(factors, svd_part(epsilon) * epsilon, most);
             const auto seed = static_cast<std::uint64_t>(piece.row) << 32 | static_cast<std::uint64_t>(piece.col);
-            const auto sampled = sampled_error(fill_, rows, cols, factors, sample, seed);
-            if (!std::isfinite(norm) || !std::isfinite(sampled.error)) not_finite(rows, cols);
-            if (options_.max_rank == 0 && sampled.error > epsilon * std::max(norm, sampled.norm)) {
-                if (attempt == 2) return false;
+            const auto sampled = sampled_error(fill, rows, cols, factors, verify, seed);
+            if (!std::isfinite(norm) || !std::isfinite(sampled.error)) return false;
+            if (options_.max_rank == 0 && sampled.error > epsilon * sampled.norm) {
+                if (attempt == 3) return false;
                 cross.run(0.1 * cross_part * epsilon, most, sampled.worst_row);
                 continue;
             }
@@ -218,20 +241,24 @@ private:
             const double rounding = 2 * unit_single * squares(factors.U);
             piece.values = std::move(factors.U);
             piece.values.insert(piece.values.end(), factors.V.begin(), factors.V.end());
-            if (options_.precision == Precision::automatic && rounding <= rounding_part * epsilon * norm &&
+            if (options_.precision == Precision::automatic && rounding <= rounding_part(epsilon) * epsilon * norm &&
                 fits_single(norm, piece.values.size()))
                 piece.shorten();
             return true;
         }
     }
 
-    void dense(std::span<const Index> rows, std::span<const Index> cols, Piece& piece) const {
-        piece.values.resize(rows.size() * cols.size());
-        fill_(rows, cols, piece.values.data());
+    void dense(std::span<const Index> rows, std::span<const Index> cols, std::vector<double> filled,
+               Piece& piece) const {
+        piece.values = std::move(filled);
+        if (piece.values.empty()) {
+            piece.values.resize(rows.size() * cols.size());
+            fill_(rows, cols, piece.values.data());
+        }
         const double norm = std::sqrt(squares(piece.values));
         if (!std::isfinite(norm)) not_finite(rows, cols);
-        if (options_.precision == Precision::automatic && unit_single <= rounding_part * options_.epsilon &&
-            fits_single(norm, piece.values.size()))
+        if (options_.precision == Precision::automatic &&
+            unit_single <= rounding_part(options_.epsilon) * options_.epsilon && fits_single(norm, piece.values.size()))
             piece.shorten();
     }
 
@@ -268,7 +295,8 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
     Compression compression(tree_, fill, options);
     std::vector<double> ranks;
     agree(comm, [&] { ranks = compression.guess_ranks(pairs); });
-    const bool single = options.precision == Precision::automatic && unit_single <= rounding_part * options.epsilon;
+    const bool single =
+        options.precision == Precision::automatic && unit_single <= rounding_part(options.epsilon) * options.epsilon;
     const double value_bytes = single ? 4 : 8;
     cut_rows(pairs, ranks, value_bytes);
 

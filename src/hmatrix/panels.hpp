@@ -4,7 +4,11 @@
 // Products with the panels of a hierarchical matrix. Vectors are in panels too: row i of column c of n × m values is at
 // (i / 8 · m + c) · 8 + i mod 8, so that the rows of a slab are neighbours whatever m is.
 
-#include <algorithm>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+#include <utility>
 
 #include "stretto/hmatrix/hmatrix.hpp"
 
@@ -24,86 +28,90 @@ inline std::size_t place(Index row, int column, int m) {
 
 inline void load(const double* from, Lanes& to) { to = *reinterpret_cast<const Lanes*>(from); }
 inline void load(const float* from, Lanes& to) {
+#ifdef __AVX512F__
+    // g++ 12 makes six instructions of the other, and warns of what is inside the intrinsic without a mask.
+    to = _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(from));
+#else
     to = __builtin_convertvector(*reinterpret_cast<const Singles*>(from), Lanes);
+#endif
 }
 
-/// y += P x for `slabs` slabs of a panel and `width` columns.
-template <int slabs, int width, bool one, class S>
-inline void forward(const HMatrixPanel& p, const S* values, Index row, const double* x, double* y, int m, int first) {
-    Lanes sum[slabs][width];
-    for (int s = 0; s < slabs; ++s)
-        for (int c = 0; c < width; ++c)
-            sum[s][c] = *reinterpret_cast<const Lanes*>(y + place<one>(row + s * panel_rows, first + c, m));
-    const auto stride = static_cast<std::size_t>(p.cols) * panel_rows;
-    for (Index j = 0; j < p.cols; ++j) {
-        const S* const column = values + static_cast<std::size_t>(j) * panel_rows;
-        double right[width];
-        for (int c = 0; c < width; ++c) right[c] = x[place<one>(p.col + j, first + c, m)];
-        for (int s = 0; s < slabs; ++s) {
+/// y += P x for `width` columns. Slab after slab, so that memory is read in one stream: the processor fetches that
+/// ahead best by itself.
+template <int width, bool one, class S>
+inline void forward_panel(const HMatrixPanel& p, const S* values, const double* x, double* y, int m, int first) {
+    constexpr Index chains = one ? 4 : 1;  // sums that do not wait for each other
+    for (Index row = p.row; row < p.row + p.rows; row += panel_rows) {
+        Lanes sum[chains][width] = {};
+        const auto add = [&](Index j, Index chain) {
             Lanes left;
-            load(column + static_cast<std::size_t>(s) * stride, left);
-            for (int c = 0; c < width; ++c) sum[s][c] += left * right[c];
+            load(values, left);
+            values += panel_rows;
+            for (int c = 0; c < width; ++c) sum[chain][c] += left * x[place<one>(p.col + j, first + c, m)];
+        };
+        Index j = 0;
+        for (; j + chains <= p.cols; j += chains)
+            for (Index chain = 0; chain < chains; ++chain) add(j + chain, chain);
+        for (; j < p.cols; ++j) add(j, 0);
+        for (int c = 0; c < width; ++c) {
+            for (Index chain = 1; chain < chains; ++chain) sum[0][c] += sum[chain][c];
+            *reinterpret_cast<Lanes*>(y + place<one>(row, first + c, m)) += sum[0][c];
         }
     }
-    for (int s = 0; s < slabs; ++s)
-        for (int c = 0; c < width; ++c)
-            *reinterpret_cast<Lanes*>(y + place<one>(row + s * panel_rows, first + c, m)) = sum[s][c];
+}
+
+/// The sums of the lanes of eight.
+inline void add_lanes(const Lanes (&v)[8], Lanes& sums) {
+    Lanes pair[4], four[2];
+    for (int k = 0; k < 4; ++k)
+        pair[k] = __builtin_shufflevector(v[2 * k], v[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
+                  __builtin_shufflevector(v[2 * k], v[2 * k + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    for (int k = 0; k < 2; ++k)
+        four[k] = __builtin_shufflevector(pair[2 * k], pair[2 * k + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+                  __builtin_shufflevector(pair[2 * k], pair[2 * k + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+    sums = __builtin_shufflevector(four[0], four[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(four[0], four[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
 
 /// t = Pᵀ x for `count` columns of a panel from column j on, and `width` of x.
 template <int count, int width, bool one, class S>
 inline void adjoint(const HMatrixPanel& p, const S* values, Index j, const double* x, double* t, int m, int first) {
-    Lanes sum[count][width] = {};
-    const auto stride = static_cast<std::size_t>(p.cols) * panel_rows;
-    const S* slab = values + static_cast<std::size_t>(j) * panel_rows;
-    for (Index row = p.row; row < p.row + p.rows; row += panel_rows, slab += stride) {
+    constexpr int eights = (count * width + 7) / 8;
+    Lanes sum[eights][8] = {};  // column k for column c of x: number k · width + c
+    const auto slab = static_cast<std::size_t>(p.cols) * panel_rows;
+    values += static_cast<std::size_t>(j) * panel_rows;
+    for (Index row = p.row; row < p.row + p.rows; row += panel_rows, values += slab) {
         Lanes right[width];
         for (int c = 0; c < width; ++c) load(x + place<one>(row, first + c, m), right[c]);
         for (int k = 0; k < count; ++k) {
             Lanes left;
-            load(slab + k * panel_rows, left);
-            for (int c = 0; c < width; ++c) sum[k][c] += left * right[c];
+            load(values + k * panel_rows, left);
+            for (int c = 0; c < width; ++c) sum[(k * width + c) / 8][(k * width + c) % 8] += left * right[c];
         }
     }
-    for (int k = 0; k < count; ++k)
-        for (int c = 0; c < width; ++c) {
-            const Lanes& v = sum[k][c];
-            t[place<one>(p.col + j + k, first + c, m)] =
-                ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
-        }
-}
-
-template <int width, bool one, class S>
-void forward_panel(const HMatrixPanel& p, const S* values, const double* x, double* y, int m, int first) {
-    constexpr int tall = 4;
-    Index row = p.row;
-    const Index end = p.row + p.rows;
-    const auto slab = static_cast<std::size_t>(p.cols) * panel_rows;
-    for (; row + (tall - 1) * panel_rows < end; row += tall * panel_rows, values += tall * slab)
-        forward<tall, width, one>(p, values, row, x, y, m, first);
-    switch ((end - row + panel_rows - 1) / panel_rows) {
-        case 3: return forward<3, width, one>(p, values, row, x, y, m, first);
-        case 2: return forward<2, width, one>(p, values, row, x, y, m, first);
-        case 1: return forward<1, width, one>(p, values, row, x, y, m, first);
-        default: return;
+    for (int e = 0; e < eights; ++e) {
+        Lanes sums;
+        add_lanes(sum[e], sums);
+        for (int i = 0; i < 8 && e * 8 + i < count * width; ++i)
+            t[place<one>(p.col + j + (e * 8 + i) / width, first + (e * 8 + i) % width, m)] = sums[i];
     }
 }
 
 template <int width, bool one, class S>
 void adjoint_panel(const HMatrixPanel& p, const S* values, const double* x, double* t, int m, int first) {
-    constexpr int most = width == 1 ? 16 : 4;
+    constexpr int most = one ? 16 : 4;
     Index j = 0;
-    for (; j + most <= p.cols; j += most) adjoint<most, width, one>(p, values, j, x, t, m, first);
     const auto some = [&]<int count>() {
-        if (p.cols - j < count) return;
-        adjoint<count, width, one>(p, values, j, x, t, m, first);
-        j += count;
+        for (; p.cols - j >= count; j += count) adjoint<count, width, one>(p, values, j, x, t, m, first);
     };
-    if constexpr (most == 16) some.template operator()<8>();
-    if constexpr (most == 16) some.template operator()<4>();
-    some.template operator()<3>();
-    some.template operator()<2>();
-    some.template operator()<1>();
+    some.template operator()<most>();
+    if constexpr (one) some.template operator()<8>();
+    const auto rest = [&]<int... count>(std::integer_sequence<int, count...>) {
+        (void)((p.cols - j == count + 1 ? (adjoint<count + 1, width, one>(p, values, j, x, t, m, first), true)
+                                        : false) ||
+               ...);
+    };
+    rest(std::make_integer_sequence<int, one ? 7 : 3>());
 }
 
 /// Calls work(panel, values) with the values as what they are.

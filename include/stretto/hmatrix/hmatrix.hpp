@@ -34,7 +34,7 @@ struct HMatrixEstimate {
 struct HMatrixOptions {
     double epsilon = 1e-6;  ///< ‖B − U Vᵀ‖ ≤ ε ‖B‖ for every block
     double eta = 2;         ///< blocks are admissible where min(diam) ≤ η·dist
-    Index leaf = 32;        ///< clusters of more points are cut
+    Index leaf = 64;        ///< clusters of more points are cut
     Bisection bisection = Bisection::geometric;
     Pivoting pivoting = Pivoting::aca_plus;
     bool symmetric = false;  ///< the kernel is: a block and its mirror image are stored once where one rank has both
