@@ -41,6 +41,16 @@ struct SolveArguments {
     bool progress = false;        ///< also where standard error is no terminal
 };
 
+/// The arguments of `stretto bem` and `stretto kernel`: dense systems, as hierarchical matrices.
+struct DenseArguments {
+    DenseArguments() { solve.rtol = 1e-6; }  // what the hierarchical matrix is good for
+    SolveArguments solve;
+    std::string hmatrix;  ///< options, with commas between
+    std::string layout = "distributed";
+    std::string testing = "collocation", vtk, picture;  // of bem
+    std::string kernel;                                 // of kernel
+};
+
 /// The arguments of `stretto bench`.
 struct BenchArguments {
     CommArguments comm;
@@ -66,6 +76,12 @@ struct OverlapArguments {
 /// every rank alike.
 int run_solve(stretto::MpiComm& mpi, stretto::Comm& comm, const SolveArguments& arguments,
               const std::atomic<bool>& interrupt);
+
+/// Collective. Boundary elements: solves for the charges of conductors. Throws stretto::InputError on every rank alike.
+int run_bem(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Solves with a kernel on points. Throws stretto::InputError on every rank alike.
+int run_kernel(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
 
 /// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
 /// stretto::InputError on every rank alike.

@@ -205,4 +205,46 @@ std::string to_vtu(const BemProblem& problem, std::span<const double> density) {
     return text + "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n";
 }
 
+std::string to_svg(const BemProblem& problem, std::span<const double> density) {
+    const auto& mesh = problem.mesh;
+    // Seen from the front, the right and above: u to the right, v up, what has a smaller depth is nearer.
+    const Point right{0.5, std::sqrt(0.75), 0}, up{-0.25 * std::sqrt(0.75), 0.125, std::sqrt(61.0) / 8};
+    const Point towards = cross(right, up);
+    double low = infinity, top = -infinity, left = infinity, end = -infinity, most = 0;
+    for (const Point& p : mesh.vertices) {
+        left = std::min(left, dot(p, right));
+        end = std::max(end, dot(p, right));
+        low = std::min(low, dot(p, up));
+        top = std::max(top, dot(p, up));
+    }
+    std::vector<double> sizes;
+    for (const double value : density) sizes.push_back(std::abs(value));
+    std::ranges::sort(sizes);
+    if (!sizes.empty()) most = sizes[sizes.size() * 99 / 100];  // edges and corners would make all else pale
+    std::vector<Index> seen;
+    for (Index i = 0; i < mesh.size(); ++i) {
+        const auto [a, b, c] = mesh.corners(i);
+        if (dot(cross(b - a, c - a), towards) > 0) seen.push_back(i);
+    }
+    std::ranges::stable_sort(seen, {}, [&](Index i) { return dot(mesh.centroid(i), towards); });
+    const double scale = 800 / std::max(end - left, top - low);
+    std::string text = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\">\n<rect "
+        "width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+        scale * (end - left) + 40, scale * (top - low) + 70);
+    for (const Index i : seen) {
+        const double share = most > 0 ? std::clamp(density[static_cast<std::size_t>(i)] / most, -1.0, 1.0) : 0;
+        const int pale = static_cast<int>(std::lround(235 * (1 - std::abs(share))));
+        const auto colour = share > 0 ? fmt::format("#eb{0:02x}{0:02x}", pale) : fmt::format("#{0:02x}{0:02x}eb", pale);
+        text += fmt::format("<path fill=\"{0}\" stroke=\"{0}\" stroke-width=\"0.3\" d=\"M", colour);
+        for (const Point& p : mesh.corners(i))
+            text += fmt::format("{:.1f} {:.1f} ", 20 + scale * (dot(p, right) - left), 20 + scale * (top - dot(p, up)));
+        text += "Z\"/>\n";
+    }
+    return text + fmt::format(
+                      "<text x=\"20\" y=\"{:.0f}\" font-family=\"sans-serif\" font-size=\"16\">charge density / "
+                      "4πε₀: blue −{:.3g}, red +{:.3g}</text>\n</svg>\n",
+                      scale * (top - low) + 55, most, most);
+}
+
 }  // namespace stretto

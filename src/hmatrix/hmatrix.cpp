@@ -45,6 +45,15 @@ bool fits_single(double norm, std::size_t values) {
     return norm < 1e37 && norm > 1e-25 * std::sqrt(static_cast<double>(values));
 }
 
+/// Blocks are small: threads that LAPACK starts for one cost more than they bring.
+struct OneThreadInside {
+#ifdef _OPENMP
+    OneThreadInside() { omp_set_num_threads(1); }
+    ~OneThreadInside() { omp_set_num_threads(before); }
+    int before = omp_get_max_threads();
+#endif
+};
+
 }  // namespace
 
 /// A block as it comes out of compression.
@@ -146,6 +155,7 @@ private:
         std::atomic<std::size_t> next{0};
         std::exception_ptr error;
         std::mutex mutex;
+        const OneThreadInside libraries;
         parallel(options_.threads, [&](int, int) {
             for (std::size_t k = next++; k < count; k = next++) try {
                     if (options_.interrupt && *options_.interrupt) throw InputError("interrupted while compressing");
@@ -298,7 +308,13 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
     const bool single =
         options.precision == Precision::automatic && unit_single <= rounding_part(options.epsilon) * options.epsilon;
     const double value_bytes = single ? 4 : 8;
-    cut_rows(pairs, ranks, value_bytes);
+    if (options.partition)
+        partition_ = *options.partition;
+    else
+        cut_rows(pairs, ranks, value_bytes);
+    if (partition_.ranks() != comm.size() || partition_.rows() != tree_.size())
+        throw InputError("the partition is another matrix's");
+    first_ = static_cast<Index>(partition_.first(comm.rank()));
 
     const Index begin = first_, end = begin + local_rows();
     std::vector<ClusterPair> own;
@@ -384,7 +400,6 @@ void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<
     }
     first.push_back(tree_.size());
     partition_ = Partition(std::move(first));
-    first_ = static_cast<Index>(partition_.first(comm_->rank()));
 }
 
 /// Puts the values where products will read them, each thread its own, and lists what each thread does.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "panels.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/parallel.hpp"
@@ -38,20 +40,18 @@ HMatrix::Vectors& HMatrix::vectors(int columns) const {
     return found->second;
 }
 
-void HMatrix::apply(MultiVector<double> x, MultiVector<double> y) const {
-    const int m = x.columns();
-    if (x.rows() != local_rows() || y.rows() != local_rows() || y.columns() != m || m < 1)
-        throw InputError(fmt::format("A has {} local rows, x is {} × {}, y is {} × {}", local_rows(), x.rows(), m,
-                                     y.rows(), y.columns()));
+/// y = A x, where x begins with row `first` of all; exchange(v) starts to bring the others.
+template <class Exchange>
+void HMatrix::multiply(int m, MultiVector<double> x, Index first, MultiVector<double> y, Exchange&& exchange) const {
     comm_->charge(bytes(m));
     Vectors& v = vectors(m);
-    double* const mine = v.x.data() + static_cast<std::size_t>(first_) * static_cast<std::size_t>(m);
+    double* const mine = v.x.data() + static_cast<std::size_t>(first) * static_cast<std::size_t>(m);
     const auto each_thread = [&](auto&& work) {
         parallel(threads_, [&](int t, int all) {
             for (int k = t; k < threads_; k += all) work(work_[static_cast<std::size_t>(k)], k);
         });
     };
-    // Panels of a kilobyte or so: some dozens of them to a microsecond's work.
+    // Panels of a kilobyte or so: some of them are a microsecond's work.
     const auto run = [&](int thread, const std::vector<HMatrixPanel>& list, auto&& work) {
         Pieces pieces(comm_, thread, 16);
         pieces(0, list.size(), [&](std::size_t begin, std::size_t end) {
@@ -60,24 +60,25 @@ void HMatrix::apply(MultiVector<double> x, MultiVector<double> y) const {
     };
     const auto forward_all = [&](int thread, const std::vector<HMatrixPanel>& list, const double* right) {
         run(thread, list, [&](const HMatrixPanel& p, const auto* values) {
-            each_width(m, [&]<int width, bool one>(int first) {
-                forward_panel<width, one>(p, values, right, v.y.data(), m, first);
+            each_width(m, [&]<int width, bool one>(int column) {
+                forward_panel<width, one>(p, values, right, v.y.data(), m, column);
             });
         });
     };
     const auto adjoint_all = [&](int thread, const std::vector<HMatrixPanel>& list) {
         run(thread, list, [&](const HMatrixPanel& p, const auto* values) {
-            each_width(m, [&]<int width, bool one>(int first) {
-                adjoint_panel<width, one>(p, values, v.x.data(), v.t.data(), m, first);
+            each_width(m, [&]<int width, bool one>(int column) {
+                adjoint_panel<width, one>(p, values, v.x.data(), v.t.data(), m, column);
             });
         });
     };
 
-    each_thread([&](const ThreadWork& work, int) {
-        for (Index row = work.first_row; row < std::min(work.end_row, local_rows()); ++row)
+    parallel(threads_, [&](int t, int all) {
+        const Share share(static_cast<std::size_t>(x.rows()), t, all);
+        for (auto row = static_cast<Index>(share.begin); row < static_cast<Index>(share.end); ++row)
             for (int c = 0; c < m; ++c) mine[place<false>(row, c, m)] = x(row, c);
     });
-    auto pending = comm_->start_exchange(v.receives, v.sends);
+    auto pending = exchange(v);
     each_thread([&](const ThreadWork& work, int thread) {
         std::fill(v.y.data() + place<false>(work.first_row, 0, m), v.y.data() + place<false>(work.end_row, 0, m), 0.0);
         forward_all(thread, work.dense_here, v.x.data());
@@ -96,6 +97,50 @@ void HMatrix::apply(MultiVector<double> x, MultiVector<double> y) const {
         for (Index row = work.first_row; row < std::min(work.end_row, local_rows()); ++row)
             for (int c = 0; c < m; ++c) y(row, c) = v.y[place<false>(row, c, m)];
     });
+}
+
+void HMatrix::apply(MultiVector<double> x, MultiVector<double> y) const {
+    const int m = x.columns();
+    if (x.rows() != local_rows() || y.rows() != local_rows() || y.columns() != m || m < 1)
+        throw InputError(fmt::format("A has {} local rows, x is {} × {}, y is {} × {}", local_rows(), x.rows(), m,
+                                     y.rows(), y.columns()));
+    multiply(m, x, first_, y, [&](const Vectors& v) { return comm_->start_exchange(v.receives, v.sends); });
+}
+
+void HMatrix::apply_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers) const {
+    const int m = x.columns();
+    if (x.rows() != rows() || y.rows() != rows() || y.columns() != m || m < 1)
+        throw InputError(
+            fmt::format("A has {} rows, x is {} × {}, y is {} × {}", rows(), x.rows(), m, y.rows(), y.columns()));
+    const auto part = [&](int rank) {
+        return MultiVector<double>(
+            &y(0, 0) + static_cast<std::size_t>(partition_.first(rank)) * static_cast<std::size_t>(m),
+            partition_.rows(rank), m);
+    };
+    multiply(m, x, 0, part(comm_->rank()), [](const Vectors&) { return Pending(); });
+    std::vector<Message> receives, sends;
+    for (int p = 0; p < comm_->size(); ++p) {
+        if (p == comm_->rank()) continue;
+        constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
+        const auto add = [&](std::vector<Message>& to, std::span<std::byte> data) {
+            for (std::size_t at = 0; at < data.size(); at += limit)
+                to.push_back({p, data.subspan(at, std::min(limit, data.size() - at))});
+        };
+        add(receives, std::as_writable_bytes(part(p).values()));
+        add(sends, std::as_writable_bytes(part(comm_->rank()).values()));
+        if (numbers.empty()) continue;
+        add(receives, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(p), 1)));
+        add(sends, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(comm_->rank()), 1)));
+    }
+    comm_->start_exchange(receives, sends).wait();
+}
+
+void Replicated::apply(MultiVector<double> x, MultiVector<double> y) const {
+    if (!raised_) return A_->apply_replicated(x, y);
+    std::vector<double> raised(static_cast<std::size_t>(A_->comm().size()));
+    raised[static_cast<std::size_t>(A_->comm().rank())] = *raised_;
+    A_->apply_replicated(x, y, raised);
+    if (std::ranges::any_of(raised, [](double flag) { return flag > 0; })) interrupted_ = true;
 }
 
 std::vector<HMatrix::DiagonalBlock> HMatrix::diagonal_blocks() const {

@@ -57,4 +57,7 @@ BemProblem make_bem_problem(const Comm& comm, const std::string& spec);
 /// A VTK file (.vtu) of the triangles with charge density, potential and number of the surface.
 std::string to_vtu(const BemProblem& problem, std::span<const double> density);
 
+/// A picture (SVG) of the triangles, coloured by charge density: blue below zero, red above.
+std::string to_svg(const BemProblem& problem, std::span<const double> density);
+
 }  // namespace stretto

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,8 @@ struct HMatrixOptions {
     Pivoting pivoting = Pivoting::aca_plus;
     bool symmetric = false;  ///< the kernel is: a block and its mirror image are stored once where one rank has both
     Precision precision = Precision::automatic;
-    int max_rank = 0;  ///< 0: what ε takes. Else blocks have at most this rank, and ε is not kept
+    int max_rank = 0;                    ///< 0: what ε takes. Else blocks have at most this rank, and ε is not kept
+    std::optional<Partition> partition;  ///< of another matrix on the same tree; else rows are cut by cost
     int threads = 1;
     double memory_limit = std::numeric_limits<double>::infinity();  ///< bytes on a rank
     std::function<void(const HMatrixEstimate&)> announce;           ///< called on every rank before compression
@@ -88,6 +90,10 @@ public:
     /// Collective. y = A x for n_local × m vectors. Allocates only in the first call with a given m. Only one apply of
     /// a matrix may run at a time. Throws InputError when the shapes disagree.
     void apply(MultiVector<double> x, MultiVector<double> y) const;
+
+    /// Collective. The same for vectors that every rank has whole, n × m values in cluster order: each rank computes
+    /// its rows and all-gathers them (Replicated), and with them one number of each rank, where there are such.
+    void apply_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers = {}) const;
 
     Comm& comm() const { return *comm_; }
     const Partition& partition() const { return partition_; }
@@ -144,6 +150,8 @@ private:
     void pack(std::vector<Piece> pieces);
     void plan_exchange(const std::vector<BlockInfo>& blocks);
     Vectors& vectors(int columns) const;
+    template <class Exchange>
+    void multiply(int m, MultiVector<double> x, Index first, MultiVector<double> y, Exchange&& exchange) const;
 
     Comm* comm_;
     ClusterTree tree_;
@@ -165,6 +173,26 @@ private:
     };
     std::vector<Stretch> receives_, sends_;
     mutable std::map<int, Vectors> vectors_;  // by number of columns
+};
+
+/// A hierarchical matrix for the layout of HACApK (Yamazaki and others 2018, Section III): every rank has all vectors
+/// whole and repeats all vector operations, so that dot products need no reduction and the one communication is an
+/// all-gather in each product. To be solved with on a communicator of this rank alone (MPI_COMM_SELF). All ranks must
+/// compute alike: the same program, processor and number of threads.
+class Replicated {
+public:
+    /// `interrupt` may be raised on any rank; `interrupted()` then is on all, after the same product.
+    explicit Replicated(const HMatrix& A, const std::atomic<bool>* interrupt = nullptr) : A_(&A), raised_(interrupt) {}
+
+    void apply(MultiVector<double> x, MultiVector<double> y) const;
+    double bytes(int columns) const { return A_->bytes(columns); }
+    Index local_rows() const { return static_cast<Index>(A_->rows()); }
+    const std::atomic<bool>& interrupted() const { return interrupted_; }
+
+private:
+    const HMatrix* A_;
+    const std::atomic<bool>* raised_;
+    mutable std::atomic<bool> interrupted_{false};
 };
 
 }  // namespace stretto
