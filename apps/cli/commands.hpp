@@ -59,6 +59,8 @@ struct BenchArguments {
     std::vector<int> columns;  ///< empty: those of the family
     int iterations = 0;        // 0: the default of the family
     int rounds = 3;
+    std::vector<int> sizes{5000, 20000, 80000};  ///< of hmatrix
+    std::vector<double> epsilons{1e-3, 1e-6};    ///< of hmatrix
     std::string storage = "auto";
     int threads = 0;  ///< as for solve
     std::string json;
@@ -86,6 +88,10 @@ int run_kernel(stretto::Comm& comm, const DenseArguments& arguments, const std::
 /// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
 /// stretto::InputError on every rank alike.
 int run_bench(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Measures compression, products and errors of hierarchical matrices, beside hmat-oss where it is built
+/// in.
+int run_bench_hmatrix(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
 
 /// Collective. Measures what communication costs and what of it can be hidden, and keeps the laws in the machine file.
 /// Throws stretto::InputError on every rank alike.

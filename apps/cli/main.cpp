@@ -169,7 +169,7 @@ int run(int argc, char** argv, int rank) {
 
     BenchArguments bench;
     auto* bench_command = app.add_subcommand("bench", "Time an iteration of a family's methods, merged and basic");
-    bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20 or gmres60")->required();
+    bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20, gmres60 or hmatrix")->required();
     bench_command->add_option("--problem", bench.problem,
                               "Matrix Market file or problem of any size (default: that of the family's paper)");
     bench_command
@@ -180,6 +180,14 @@ int run(int argc, char** argv, int rank) {
         ->check(number(4, 1e6, "a number of iterations from 4 to 1e6"));
     bench_command->add_option("--rounds", bench.rounds, "Solves of each kind, in turn")
         ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
+        ->capture_default_str();
+    bench_command->add_option("--sizes", bench.sizes, "hmatrix: numbers of triangles")
+        ->delimiter(',')
+        ->check(number(20, 1e8, "a number of triangles from 20 to 1e8"))
+        ->capture_default_str();
+    bench_command->add_option("--epsilons", bench.epsilons, "hmatrix: tolerances")
+        ->delimiter(',')
+        ->check(number(1e-14, 0.5, "a tolerance from 1e-14 to 0.5"))
         ->capture_default_str();
     add_storage(bench_command, bench.storage);
     add_comm_options(bench_command, bench.comm);
