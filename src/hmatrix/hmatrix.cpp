@@ -96,7 +96,7 @@ public:
             for (std::size_t k = 0; k < count; ++k) few.push_back(numbers[numbers.size() * k / count]);
             return few;
         };
-        each(chosen.size(), [&](std::size_t k) {
+        each(chosen.size(), [&](std::size_t k, std::vector<double>&) {
             const auto [row, col] = std::pair(tree_[chosen[k].second.row], tree_[chosen[k].second.col]);
             const auto rows = thin(numbers(row.begin, row.end)), cols = thin(numbers(col.begin, col.end));
             const int limit = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
@@ -122,10 +122,10 @@ public:
         std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t k) { return costs[k]; });
         std::vector<std::vector<Piece>> pieces(pairs.size());
         std::atomic<double> done{0};
-        each(pairs.size(), [&](std::size_t place) {
+        each(pairs.size(), [&](std::size_t place, std::vector<double>& scratch) {
             const std::size_t k = order[place];
             const auto& [row, col, admissible] = pairs[k];
-            compress(tree_[row], tree_[col], admissible, pieces[k]);
+            compress(tree_[row], tree_[col], admissible, scratch, pieces[k]);
             done.fetch_add(costs[k], std::memory_order_relaxed);
             if (options_.progress && parallel_rank() == 0) options_.progress(all > 0 ? done / all : 1);
         });
@@ -149,7 +149,7 @@ private:
 #endif
     }
 
-    /// work(k) for every k, dealt to threads as they are free. Rethrows what one of them threw.
+    /// work(k, scratch) for every k, dealt to threads as they are free. Rethrows what one of them threw.
     template <class Work>
     void each(std::size_t count, Work&& work) const {
         std::atomic<std::size_t> next{0};
@@ -157,9 +157,10 @@ private:
         std::mutex mutex;
         const OneThreadInside libraries;
         parallel(options_.threads, [&](int, int) {
+            std::vector<double> scratch;
             for (std::size_t k = next++; k < count; k = next++) try {
                     if (options_.interrupt && *options_.interrupt) throw InputError("interrupted while compressing");
-                    work(k);
+                    work(k, scratch);
                 } catch (...) {
                     const std::lock_guard lock(mutex);
                     if (!error) error = std::current_exception();
@@ -169,7 +170,8 @@ private:
         if (error) std::rethrow_exception(error);
     }
 
-    void compress(const Cluster& s, const Cluster& t, bool admissible, std::vector<Piece>& out) {
+    void compress(const Cluster& s, const Cluster& t, bool admissible, std::vector<double>& filled,
+                  std::vector<Piece>& out) {
         Piece piece{.row = std::max(s.begin, begin_),
                     .rows = 0,
                     .col = t.begin,
@@ -187,7 +189,7 @@ private:
         piece.mirrored = both && s.begin < t.begin;
         const auto rows = numbers(piece.row, piece.row + piece.rows), cols = numbers(t.begin, t.end);
         const bool small = rows.size() * cols.size() <= small_block || (s.leaf() && t.leaf());
-        std::vector<double> filled;
+        filled.clear();
         if (admissible && small && options_.max_rank == 0) {
             filled.resize(rows.size() * cols.size());
             fill_(rows, cols, filled.data());
@@ -197,14 +199,18 @@ private:
             if (admissible && !small) {
                 for (const Index u : s.leaf() ? std::vector<Index>{} : std::vector{s.sons[0], s.sons[1]})
                     for (const Index v : t.leaf() ? std::vector<Index>{} : std::vector{t.sons[0], t.sons[1]})
-                        compress(tree_[u], tree_[v], true, out);
+                        compress(tree_[u], tree_[v], true, filled, out);
                 if (s.leaf())
-                    for (const Index v : t.sons) compress(s, tree_[v], true, out);
+                    for (const Index v : t.sons) compress(s, tree_[v], true, filled, out);
                 if (t.leaf())
-                    for (const Index u : s.sons) compress(tree_[u], t, true, out);
+                    for (const Index u : s.sons) compress(tree_[u], t, true, filled, out);
                 return;
             }
-            dense(rows, cols, std::move(filled), piece);
+            if (filled.empty()) {
+                filled.resize(rows.size() * cols.size());
+                fill_(rows, cols, filled.data());
+            }
+            dense(rows, cols, filled, piece);
         }
         stored_ += 8 * piece.values.size() + 4 * piece.singles.size();
         if (2.0 * static_cast<double>(stored_) > options_.memory_limit)
@@ -258,18 +264,17 @@ private:
         }
     }
 
-    void dense(std::span<const Index> rows, std::span<const Index> cols, std::vector<double> filled,
+    void dense(std::span<const Index> rows, std::span<const Index> cols, const std::vector<double>& filled,
                Piece& piece) const {
-        piece.values = std::move(filled);
-        if (piece.values.empty()) {
-            piece.values.resize(rows.size() * cols.size());
-            fill_(rows, cols, piece.values.data());
-        }
-        const double norm = std::sqrt(squares(piece.values));
+        const double norm = std::sqrt(squares(filled));
         if (!std::isfinite(norm)) not_finite(rows, cols);
-        if (options_.precision == Precision::automatic &&
-            unit_single <= rounding_part(options_.epsilon) * options_.epsilon && fits_single(norm, piece.values.size()))
-            piece.shorten();
+        piece.single = options_.precision == Precision::automatic &&
+                       unit_single <= rounding_part(options_.epsilon) * options_.epsilon &&
+                       fits_single(norm, filled.size());
+        if (piece.single)
+            piece.singles.assign(filled.begin(), filled.end());
+        else
+            piece.values = filled;
     }
 
     [[noreturn]] void not_finite(std::span<const Index> rows, std::span<const Index> cols) const {
