@@ -18,6 +18,7 @@ std::optional<HmatOss> measure_hmat_oss(const ChargeKernel& kernel, double epsil
     hmat_init_default_interface(&hmat, HMAT_DOUBLE_PRECISION);
     if (hmat.init() != 0) return {};
     const auto start = Clock::now();
+    const double cpu = cpu_seconds();
     auto* const clustering = hmat_create_clustering_median();
     auto* const tree = hmat_create_cluster_tree(coordinates.data(), 3, n, clustering);
     auto* const admissibility = hmat_create_admissibility_standard(2);
@@ -33,7 +34,8 @@ std::optional<HmatOss> measure_hmat_oss(const ChargeKernel& kernel, double epsil
         *static_cast<double*>(result) = (*static_cast<const ChargeKernel*>(data))(i, j);
     };
     hmat.assemble_generic(matrix, &context);
-    HmatOss result{stretto::to_seconds(Clock::now() - start), 1e300, 0, std::vector<double>(x.size())};
+    HmatOss result{stretto::to_seconds(Clock::now() - start), cpu_seconds() - cpu, 1e300, 0,
+                   std::vector<double>(x.size())};
     hmat_info_t info;
     hmat.get_info(matrix, &info);
     result.bytes = 8.0 * static_cast<double>(info.compressed_size);

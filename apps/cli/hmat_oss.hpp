@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <vector>
 
@@ -10,8 +11,8 @@
 
 /// What hmat-oss needs for the same matrix: ACA+ and recompression by its defaults, one thread, double precision.
 struct HmatOss {
-    double compression_seconds, product_seconds, bytes;
-    std::vector<double> y;  ///< A x
+    double compression_seconds, cpu_seconds, product_seconds, bytes;  ///< cpu: of all threads, compressing
+    std::vector<double> y;                                            ///< A x
 };
 
 /// Charges w_j at the points: entry (i, j) is w_j/|p_i − p_j|, or `self` on the diagonal.
@@ -26,6 +27,9 @@ struct ChargeKernel {
         return row == col ? self[i] : weights[j] / std::sqrt(x * x + y * y + z * z);
     }
 };
+
+/// Seconds of processor time of all threads so far.
+inline double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Nothing where it is not built in. The fastest product of `products`.
 std::optional<HmatOss> measure_hmat_oss(const ChargeKernel& kernel, double epsilon, const std::vector<double>& x,

@@ -100,7 +100,9 @@ public:
     Global rows() const { return partition_.rows(); }
     Index local_rows() const { return partition_.rows(comm_->rank()); }
     /// The point that local row i belongs to.
-    Index original(Index i) const { return tree_.order()[static_cast<std::size_t>(first_ + i)]; }
+    Index original(Index i) const {
+        return tree_.order()[static_cast<std::size_t>(first_) + static_cast<std::size_t>(i)];
+    }
     const ClusterTree& tree() const { return tree_; }
     int threads() const { return threads_; }
     double epsilon() const { return epsilon_; }
