@@ -13,31 +13,31 @@ using namespace panels;
 
 HMatrix::Vectors& HMatrix::vectors(int columns) const {
     const auto [found, fresh] = vectors_.try_emplace(columns);
-    auto& [x, y, t, receives, sends] = found->second;
-    if (!fresh) return found->second;
+    Vectors& v = found->second;
+    if (!fresh) return v;
     const auto m = static_cast<std::size_t>(columns);
     const auto zeros = [&](Index rows) {
         Buffer<double> buffer(static_cast<std::size_t>(round_up(rows, panel_rows)) * m);
         std::ranges::fill(buffer.values(), 0.0);
         return buffer;
     };
-    x = zeros(tree_.size());
-    y = zeros(local_rows());
-    t = zeros(products_);
+    v.x = zeros(tree_.size());
+    v.y = zeros(local_rows());
+    v.t = zeros(products_);
     const auto messages = [&](const std::vector<Stretch>& stretches) {
         constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
         std::vector<Message> result;
         for (const auto& [rank, begin, end] : stretches) {
             const auto data = std::as_writable_bytes(
-                x.values().subspan(static_cast<std::size_t>(begin) * m, static_cast<std::size_t>(end - begin) * m));
+                v.x.values().subspan(static_cast<std::size_t>(begin) * m, static_cast<std::size_t>(end - begin) * m));
             for (std::size_t at = 0; at < data.size(); at += limit)
                 result.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
         }
         return result;
     };
-    receives = messages(receives_);
-    sends = messages(sends_);
-    return found->second;
+    v.receives = messages(receives_);
+    v.sends = messages(sends_);
+    return v;
 }
 
 /// y = A x, where x begins with row `first` of all; exchange(v) starts to bring the others.
