@@ -131,7 +131,8 @@ BemProblem make_bem_problem(const Comm& comm, const std::string& text) {
             const auto one = sphere_of(n / (2 * pairs), radius);
             const int side = static_cast<int>(std::ceil(std::cbrt(pairs)));
             for (int k = 0; k < pairs; ++k) {
-                const Point at = 8 * radius * Point{1.0 * (k % side), 1.0 * (k / side % side), 1.0 * (k / side / side)};
+                const int row = k / side, layer = row / side;
+                const Point at = 8 * radius * Point{1.0 * (k % side), 1.0 * (row % side), 1.0 * layer};
                 mesh.add(one, at);
                 mesh.add(one, at + Point{3 * radius, 0, 0});
                 problem.potential.insert(problem.potential.end(), {1, -1});
