@@ -11,7 +11,7 @@ for group in "$@"; do
                           libsuitesparse-dev libmetis-dev python3) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
-        peers) packages+=(libpetsc-real-dev libhypre-dev) ;;
+        peers) packages+=(libpetsc-real-dev libhypre-dev libhmat-oss-dev) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
         *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers)" >&2; exit 2 ;;
     esac

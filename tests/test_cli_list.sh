@@ -4,6 +4,8 @@
 
 check "--help" solves 1 --help
 check "--help names the commands" says out '^ +solve .*'
+check "--help names the commands" says out '^ +bem .*'
+check "--help names the commands" says out '^ +kernel .*'
 check "--help names the commands" says out '^ +bench .*'
 check "--help names the commands" says out '^ +list .*'
 check "solve --help" solves 1 solve --help

@@ -19,6 +19,7 @@
 #include "stretto/core/workspace.hpp"
 #include "stretto/solvers/registry.hpp"
 #include "stretto/solvers/solve.hpp"
+#include "triad.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -136,34 +137,7 @@ private:
 double best(const std::vector<double>& seconds) { return seconds.empty() ? 0 : std::ranges::min(seconds); }
 
 /// Rows of all ranks together that no cache holds.
-constexpr Index out_of_cache = 8'000'000;
 constexpr int triads = 10;  // a round
-
-/// STREAM's triad: two vectors read, one written, no write-allocate counted.
-class Triad {
-public:
-    Triad(Comm& comm, Index rows, int threads) : comm_(comm), threads_(threads), vectors_(rows, 1, 3, threads) {
-        for (auto* v : {&a_, &b_, &c_}) *v = vectors_.take();
-    }
-    /// Bytes per second of all ranks together, once.
-    double operator()() {
-        all_sum(comm_, 0.0);
-        const auto start = Clock::now();
-        parallel(threads_, [&, a = a_.data(), b = b_.data(), c = c_.data()](int t, int threads) {
-            const Share mine(a_.size(), t, threads);
-#pragma omp simd
-            for (std::size_t i = mine.begin; i < mine.end; ++i) c[i] = a[i] + 0.5 * b[i];
-        });
-        const double seconds = all_max(comm_, std::chrono::duration<double>(Clock::now() - start).count());
-        return all_sum(comm_, 24.0 * static_cast<double>(a_.size())) / seconds;
-    }
-
-private:
-    Comm& comm_;
-    int threads_;
-    Workspace<double> vectors_;
-    MultiVector<double> a_, b_, c_;
-};
 
 /// Bytes of memory that are free on this rank's node; infinite where that cannot be known.
 double free_memory() {
@@ -390,5 +364,6 @@ private:
 
 int run_bench(Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt) {
     check_outputs(comm, {arguments.problem}, arguments.json);
+    if (arguments.family == "hmatrix") return run_bench_hmatrix(comm, arguments, interrupt);
     return Bench(comm, arguments, interrupt).run() ? exit_converged : exit_not_converged;
 }

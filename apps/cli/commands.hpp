@@ -41,6 +41,16 @@ struct SolveArguments {
     bool progress = false;        ///< also where standard error is no terminal
 };
 
+/// The arguments of `stretto bem` and `stretto kernel`: dense systems, as hierarchical matrices.
+struct DenseArguments {
+    DenseArguments() { solve.rtol = 1e-6; }  // what the hierarchical matrix is good for
+    SolveArguments solve;
+    std::string hmatrix;  ///< options, with commas between
+    std::string layout = "distributed";
+    std::string testing = "collocation", vtk, picture;  // of bem
+    std::string kernel;                                 // of kernel
+};
+
 /// The arguments of `stretto bench`.
 struct BenchArguments {
     CommArguments comm;
@@ -49,6 +59,8 @@ struct BenchArguments {
     std::vector<int> columns;  ///< empty: those of the family
     int iterations = 0;        // 0: the default of the family
     int rounds = 3;
+    std::vector<int> sizes{5000, 20000, 80000};  ///< of hmatrix
+    std::vector<double> epsilons{1e-3, 1e-6};    ///< of hmatrix
     std::string storage = "auto";
     int threads = 0;  ///< as for solve
     std::string json;
@@ -67,9 +79,19 @@ struct OverlapArguments {
 int run_solve(stretto::MpiComm& mpi, stretto::Comm& comm, const SolveArguments& arguments,
               const std::atomic<bool>& interrupt);
 
+/// Collective. Boundary elements: solves for the charges of conductors. Throws stretto::InputError on every rank alike.
+int run_bem(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Solves with a kernel on points. Throws stretto::InputError on every rank alike.
+int run_kernel(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
+
 /// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
 /// stretto::InputError on every rank alike.
 int run_bench(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Measures compression, products and errors of hierarchical matrices, beside hmat-oss where it is built
+/// in.
+int run_bench_hmatrix(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
 
 /// Collective. Measures what communication costs and what of it can be hidden, and keeps the laws in the machine file.
 /// Throws stretto::InputError on every rank alike.

@@ -54,6 +54,62 @@ void add_comm_options(CLI::App* command, CommArguments& comm) {
     add_machine_option(command, comm.machine);
 }
 
+/// What all commands that solve take.
+void add_solve_options(CLI::App* command, SolveArguments& solve) {
+    command->add_option("--method", solve.methods, "NAME[:key=value,…]; repeat it to compare several")
+        ->required()
+        ->allow_extra_args(false);
+    command->add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")->capture_default_str();
+    const auto tolerance = number(0, 1e300, "a tolerance from 0 up");
+    command->add_option("--rtol", solve.rtol, "Converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol), recomputed")
+        ->check(tolerance)
+        ->capture_default_str();
+    command->add_option("--atol", solve.atol, "Absolute tolerance")->check(tolerance)->capture_default_str();
+    command->add_option("--max-it", solve.max_iterations, "Iteration limit")
+        ->check(number(0, 2e9, "a number of iterations from 0 to 2e9"))
+        ->capture_default_str();
+    command
+        ->add_option("--formulation", solve.formulation,
+                     "One pass over memory per group of statements, or per statement")
+        ->check(CLI::IsMember({"merged", "basic"}))
+        ->capture_default_str();
+    command
+        ->add_option("--threads", solve.threads,
+                     "Threads of a rank (default: OMP_NUM_THREADS, else its share of the cores)")
+        ->check(number(1, 1024, "a number of threads from 1 to 1024"));
+    command->add_option("--json", solve.json, "Write the result as JSON to this file (- for standard output)");
+    command->add_option("--history", solve.history, "Write the recursive residuals of all iterations to this CSV file");
+    command->add_option("--plot", solve.plot,
+                        "Draw the residuals of all iterations and methods: FILE.png or FILE.svg, by gnuplot or "
+                        "Python's matplotlib");
+    command->add_flag("--true-residuals", solve.true_residuals,
+                      "In history and plot also ‖b − Ax‖, for one more product an iteration");
+    command->add_option("--trace", solve.trace,
+                        "Write what ran and what was in flight on every rank to this file, in Chrome's trace format "
+                        "(Perfetto)");
+    add_comm_options(command, solve.comm);
+    command->add_option("--solution", solve.solution,
+                        "Write x to this file, a Matrix Market array; {} stands for the method");
+    command->add_flag("--progress", solve.progress,
+                      "Show the progress line also where standard error is no terminal, as under mpirun");
+}
+
+/// What all commands with hierarchical matrices take.
+void add_dense_options(CLI::App* command, DenseArguments& dense) {
+    add_solve_options(command, dense.solve);
+    command->add_flag("--insist", dense.solve.insist, "Run a method for SPD matrices also on others");
+    command->add_option(
+        "--hmatrix", dense.hmatrix,
+        "Options of the hierarchical matrix, with commas between: epsilon, eta, leaf, bisection, pivoting, "
+        "precision, memory (GB a rank)");
+    command
+        ->add_option(
+            "--layout", dense.layout,
+            "Vectors distributed, or replicated: whole on every rank, no reductions, an all-gather in a product")
+        ->check(CLI::IsMember({"distributed", "replicated"}))
+        ->capture_default_str();
+}
+
 int run(int argc, char** argv, int rank) {
     CLI::App app("Stretto: Krylov solvers that hide, merge and avoid global reductions");
     app.set_version_flag("--version", STRETTO_VERSION);
@@ -68,28 +124,12 @@ int run(int argc, char** argv, int rank) {
         ->capture_default_str();
     solve_command->add_option("--columns", solve.columns, "Right-hand sides solved together")
         ->check(number(1, stretto::max_columns, "a number of columns from 1 to 64"));
-    solve_command->add_option("--method", solve.methods, "NAME[:key=value,…]; repeat it to compare several")
-        ->required()
-        ->allow_extra_args(false);
-    solve_command->add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")->capture_default_str();
+    add_solve_options(solve_command, solve);
     solve_command->add_option("--prepare", solve.prepare,
                               "Steps before: equilibrate, rcm, and metis or nonzeros, with commas between");
     solve_command->add_flag(
         "--insist", solve.insist,
         "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
-    const auto tolerance = number(0, 1e300, "a tolerance from 0 up");
-    solve_command->add_option("--rtol", solve.rtol, "Converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol), recomputed")
-        ->check(tolerance)
-        ->capture_default_str();
-    solve_command->add_option("--atol", solve.atol, "Absolute tolerance")->check(tolerance)->capture_default_str();
-    solve_command->add_option("--max-it", solve.max_iterations, "Iteration limit")
-        ->check(number(0, 2e9, "a number of iterations from 0 to 2e9"))
-        ->capture_default_str();
-    solve_command
-        ->add_option("--formulation", solve.formulation,
-                     "One pass over memory per group of statements, or per statement")
-        ->check(CLI::IsMember({"merged", "basic"}))
-        ->capture_default_str();
     const auto add_storage = [](CLI::App* command, std::string& storage) {
         command
             ->add_option("--storage", storage,
@@ -98,31 +138,38 @@ int run(int argc, char** argv, int rank) {
             ->capture_default_str();
     };
     add_storage(solve_command, solve.storage);
-    solve_command
-        ->add_option("--threads", solve.threads,
-                     "Threads of a rank (default: OMP_NUM_THREADS, else its share of the cores)")
-        ->check(number(1, 1024, "a number of threads from 1 to 1024"));
-    solve_command->add_option("--json", solve.json, "Write the result as JSON to this file (- for standard output)");
-    solve_command->add_option("--history", solve.history,
-                              "Write the recursive residuals of all iterations to this CSV file");
-    solve_command->add_option("--plot", solve.plot,
-                              "Draw the residuals of all iterations and methods: FILE.png or FILE.svg, by gnuplot or "
-                              "Python's matplotlib");
-    solve_command->add_flag("--true-residuals", solve.true_residuals,
-                            "In history and plot also ‖b − Ax‖, for one more product an iteration");
-    solve_command->add_option(
-        "--trace", solve.trace,
-        "Write what ran and what was in flight on every rank to this file, in Chrome's trace format "
-        "(Perfetto)");
-    add_comm_options(solve_command, solve.comm);
-    solve_command->add_option("--solution", solve.solution,
-                              "Write x to this file, a Matrix Market array; {} stands for the method");
-    solve_command->add_flag("--progress", solve.progress,
-                            "Show the progress line also where standard error is no terminal, as under mpirun");
+
+    DenseArguments bem;
+    auto* bem_command =
+        app.add_subcommand("bem", "Boundary elements: the charges of conductors, by a hierarchical matrix");
+    bem_command
+        ->add_option("problem", bem.solve.problem,
+                     "sphere:n=20000, two_spheres:…, spheres:…, sphere_in_field:…, cube:…, humanoid:… or mesh:FILE")
+        ->required();
+    add_dense_options(bem_command, bem);
+    bem_command->add_option("--testing", bem.testing, "collocation, or galerkin (a symmetric matrix)")
+        ->check(CLI::IsMember({"collocation", "galerkin"}))
+        ->capture_default_str();
+    bem_command->add_option("--vtk", bem.vtk, "Write the charge density to this file, FILE.vtu");
+    bem_command->add_option("--picture", bem.picture, "Draw the charge density: FILE.svg");
+
+    DenseArguments kernel;
+    auto* kernel_command = app.add_subcommand("kernel", "Solve with a kernel on points, by a hierarchical matrix");
+    kernel_command->add_option("points", kernel.solve.problem, "File of points, one a line, or scattered[:n=…]")
+        ->required();
+    kernel_command
+        ->add_option("--kernel", kernel.kernel,
+                     "gaussian:length=…,nugget=…, matern:length=…,nu=1/2|3/2|5/2,nugget=… or helmholtz:k=…,diagonal=…")
+        ->required();
+    kernel_command->add_option("--rhs", kernel.solve.rhs, "ones, random or a Matrix Market file")
+        ->capture_default_str();
+    kernel_command->add_option("--columns", kernel.solve.columns, "Right-hand sides solved together")
+        ->check(number(1, stretto::max_columns, "a number of columns from 1 to 64"));
+    add_dense_options(kernel_command, kernel);
 
     BenchArguments bench;
     auto* bench_command = app.add_subcommand("bench", "Time an iteration of a family's methods, merged and basic");
-    bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20 or gmres60")->required();
+    bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20, gmres60 or hmatrix")->required();
     bench_command->add_option("--problem", bench.problem,
                               "Matrix Market file or problem of any size (default: that of the family's paper)");
     bench_command
@@ -133,6 +180,14 @@ int run(int argc, char** argv, int rank) {
         ->check(number(4, 1e6, "a number of iterations from 4 to 1e6"));
     bench_command->add_option("--rounds", bench.rounds, "Solves of each kind, in turn")
         ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
+        ->capture_default_str();
+    bench_command->add_option("--sizes", bench.sizes, "hmatrix: numbers of triangles")
+        ->delimiter(',')
+        ->check(number(20, 1e8, "a number of triangles from 20 to 1e8"))
+        ->capture_default_str();
+    bench_command->add_option("--epsilons", bench.epsilons, "hmatrix: tolerances")
+        ->delimiter(',')
+        ->check(number(1e-14, 0.5, "a tolerance from 1e-14 to 0.5"))
         ->capture_default_str();
     add_storage(bench_command, bench.storage);
     add_comm_options(bench_command, bench.comm);
@@ -158,9 +213,10 @@ int run(int argc, char** argv, int rank) {
     list_command->add_option("--json", list_json, "Write as JSON to this file (- for standard output)");
 
     if (const std::string_view command = argc > 1 ? argv[1] : ""; !command.empty() && command[0] != '-') {
-        if (command != "solve" && command != "bench" && command != "overlap" && command != "list")
-            throw stretto::InputError(
-                fmt::format("there is no command '{}'; there are solve, bench, overlap and list", command));
+        if (command != "solve" && command != "bem" && command != "kernel" && command != "bench" &&
+            command != "overlap" && command != "list")
+            throw stretto::InputError(fmt::format(
+                "there is no command '{}'; there are solve, bem, kernel, bench, overlap and list", command));
     }
     try {
         app.parse(argc, argv);
@@ -174,7 +230,10 @@ int run(int argc, char** argv, int rank) {
     if (*list_command) return rank == 0 ? run_list(list_json) : 0;
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
-    const CommArguments& asked = *bench_command ? bench.comm : solve.comm;
+    const CommArguments& asked = *bench_command    ? bench.comm
+                                 : *bem_command    ? bem.solve.comm
+                                 : *kernel_command ? kernel.solve.comm
+                                                   : solve.comm;
     stretto::MpiComm mpi(MPI_COMM_WORLD);
     if (*overlap_command) return run_overlap(mpi, overlap, interrupted);
     for (const auto mode : {stretto::ProgressMode::poll, stretto::ProgressMode::thread, stretto::ProgressMode::library})
@@ -182,6 +241,8 @@ int run(int argc, char** argv, int rank) {
     std::optional<stretto::LatencyComm> slow;
     if (!asked.latency.empty()) slow.emplace(mpi, stretto::parse_latency(asked.latency));
     stretto::Comm& comm = slow ? static_cast<stretto::Comm&>(*slow) : mpi;
+    if (*bem_command) return run_bem(comm, bem, interrupted);
+    if (*kernel_command) return run_kernel(comm, kernel, interrupted);
     return *bench_command ? run_bench(comm, bench, interrupted) : run_solve(mpi, comm, solve, interrupted);
 }
 

@@ -30,6 +30,9 @@ public:
     /// Collective: seconds are the longest, bytes the sum of all ranks.
     void add(const stretto::Comm& comm, const std::string& method, const stretto::Result& result);
 
+    /// Adds to the JSON of the last run.
+    void annotate(const std::string& name, nlohmann::ordered_json what) { runs_.back()[name] = std::move(what); }
+
     void print_head() const;
     void print_last() const;
     void print_foot() const;

@@ -3,16 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 
 #include "commands.hpp"
 #include "input.hpp"
 #include "machine.hpp"
-#include "plot.hpp"
-#include "progress.hpp"
-#include "report.hpp"
+#include "methods.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
@@ -70,40 +67,6 @@ ArrayFile load_rhs(const Comm& comm, const Problem& problem, const SolveArgument
     if (arguments.columns != 0 && arguments.columns != b.columns)
         throw InputError(fmt::format("--columns {}, but {} has {}", arguments.columns, arguments.rhs, b.columns));
     return b;
-}
-
-/// Collective. Written beside its place and then moved there, so that no half-written file is taken for a solution.
-void write_solution(const Comm& comm, const Partition& partition, const std::string& path, std::span<const double> x,
-                    int columns) {
-    std::string part;  // keeps the ending of the name, which chooses the format; empty for a pipe or a device
-    agree(comm, [&] {
-        if (comm.rank() != 0) return;
-        const std::filesystem::path target(path);
-        if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target)) return;
-        for (int k = 0; part.empty() || std::filesystem::exists(part); ++k)
-            part = target.parent_path() / fmt::format("part{}.{}", k, target.filename().string());
-    });
-    part = broadcast(comm, part, 0);
-    if (part.empty()) return write_array(comm, path, partition, x, columns);
-    write_array(comm, part, partition, x, columns);
-    agree(comm, [&] {
-        if (comm.rank() == 0) std::filesystem::rename(part, path);
-    });
-}
-
-/// A file for each method: {} in --solution is its name. Empty: none is asked for.
-std::vector<std::string> solution_files(const SolveArguments& arguments) {
-    const auto at = arguments.solution.find("{}");
-    if (arguments.solution.empty()) return {};
-    if (at == std::string::npos) {
-        if (arguments.methods.size() > 1)
-            throw InputError("--solution of several methods: write {} where their names are to stand");
-        return {arguments.solution};
-    }
-    std::vector<std::string> files;
-    for (const auto& method : arguments.methods)
-        files.push_back(std::string(arguments.solution).replace(at, 2, parse_spec(method).name));
-    return files;
 }
 
 nlohmann::ordered_json describe(const Structure& structure) {
@@ -186,30 +149,16 @@ void advise(const Probe& probe, const std::string& method, bool preconditioned, 
                              1e6 * probe.reduction, other->name)});
 }
 
-/// Collective. Ends a run that was asked to stop before there is anything to report.
-void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
-    if (all_max(comm, Global{interrupt}) > 0) throw Interrupted();
-}
-
 }  // namespace
 
 int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt) {
-    for (const auto& text : arguments.methods) {
-        const Spec spec = parse_spec(text);
-        (void)Options(spec, find_method(spec.name).options);
-    }
+    check_methods(arguments);
     const PrepareSteps steps = parse_prepare(arguments.prepare);
-    if (arguments.methods.size() > 1 && !arguments.history.empty()) throw InputError("--history belongs to one method");
     const auto solutions = solution_files(arguments);
-    if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
-        throw InputError("--true-residuals go to --history or --plot");
     std::vector<std::string> outputs{arguments.history, arguments.plot, arguments.trace};
     std::ranges::copy(solutions, std::back_inserter(outputs));
     check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json, outputs);
-    std::optional<Plot> plot;
-    agree(comm, [&] {
-        if (comm.rank() == 0 && !arguments.plot.empty()) plot.emplace(arguments.plot);
-    });
+    auto plot = make_plot(comm, arguments);
 
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = std::chrono::steady_clock::now();
@@ -266,57 +215,23 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                    .partition = {{"edge_cut", dealt.edge_cut}, {"halo", dealt.halo}, {"imbalance", dealt.imbalance}},
                    .precond_bytes = all_sum(comm, M ? M->stored() : 0.0),
                    .precond_seconds = all_max(comm, precond_setup.count())});
-    const bool json_only = arguments.json == "-";
-    if (comm.rank() == 0 && !json_only) report.print_head();
-
-    // Every output is tried before the first that failed is reported.
-    std::string failed;
-    const auto attempt = [&](auto&& write) {
-        try {
-            write();
-        } catch (const InputError& error) {
-            if (failed.empty()) failed = error.what();
-        }
-    };
-    bool all_converged = true;
-    Trace trace;
-    std::vector<double> x;
-    for (std::size_t k = 0; k < arguments.methods.size(); ++k) {
-        const auto& method = arguments.methods[k];
-        x.assign(b.values.size(), 0.0);
-        SolveOptions options;
-        options.method = method;
-        options.rtol = arguments.rtol;
-        options.atol = arguments.atol;
-        options.max_iterations = arguments.max_iterations;
-        options.formulation = arguments.formulation == "basic" ? Formulation::basic : Formulation::merged;
-        options.threads = threads;
-        options.history = !(arguments.history.empty() && arguments.plot.empty());
-        options.true_history = arguments.true_residuals;
-        options.interrupt = &interrupt;
-        if (!arguments.trace.empty()) options.trace = &trace;
-        if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
-        Result result =
-            solve<double>(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(),
-                          {b.values.data(), A.local_rows(), b.columns}, {x.data(), A.local_rows(), b.columns}, options);
-        line.clear();
-        if (probed) advise(*probed, method, M != nullptr, result);
-        report.add(comm, method, result);
-        if (comm.rank() == 0 && !json_only) report.print_last();
-        if (options.history) report.keep_history(result);
-        if (plot) plot->add(method, result);
-        if (!solutions.empty())
-            attempt([&] { write_solution(comm, partition, solutions[k], system.back(x, b.columns), b.columns); });
-        all_converged = all_converged && result.converged();
-        if (result.status == Status::interrupted) break;
-    }
-    if (comm.rank() == 0 && !json_only) report.print_foot();
-    if (!arguments.trace.empty()) attempt([&] { trace.write(comm, arguments.trace); });
-    if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
-    if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
-    if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });
-    agree(comm, [&] {
-        if (!failed.empty()) throw InputError(failed);
-    });
-    return all_converged ? exit_converged : exit_not_converged;
+    const ResultUse use{.judge =
+                            [&](const std::string& method, Result& result) {
+                                if (probed) advise(*probed, method, M != nullptr, result);
+                            },
+                        .keep =
+                            [&](std::size_t k, const std::vector<double>& x) {
+                                if (!solutions.empty())
+                                    write_solution(comm, partition, solutions[k], system.back(x, b.columns), b.columns);
+                            }};
+    return solve_methods(comm, arguments,
+                         {.A = A,
+                          .M = M ? AnyOperator<double>(*M) : AnyOperator<double>(),
+                          .b = b.values,
+                          .rows = A.local_rows(),
+                          .columns = b.columns,
+                          .threads = threads,
+                          .comm = &comm,
+                          .interrupt = &interrupt},
+                         report, line, plot, use);
 }

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/buffer.hpp"
+#include "stretto/core/comm.hpp"
+#include "stretto/core/multivector.hpp"
+#include "stretto/hmatrix/cluster_tree.hpp"
+#include "stretto/hmatrix/fill.hpp"
+#include "stretto/hmatrix/low_rank.hpp"
+#include "stretto/matrix/partition.hpp"
+
+namespace stretto {
+
+/// Numbers of blocks in single precision where the error bound allows, or all in double.
+enum class Precision { automatic, double_only };
+inline constexpr std::string_view precision_names[] = {"auto", "double"};
+
+/// What compression will take, told before it begins: dense blocks are counted, ranks are guessed from a sample.
+struct HMatrixEstimate {
+    double stored = 0;        ///< bytes on all ranks
+    double peak = 0;          ///< bytes on the rank that has most, while blocks are put in their final order
+    Global dense_blocks = 0;  ///< of the whole matrix
+    Global low_rank_blocks = 0;
+};
+
+struct HMatrixOptions {
+    double epsilon = 1e-6;  ///< ‖B − U Vᵀ‖ ≤ ε ‖B‖ for every block
+    double eta = 2;         ///< blocks are admissible where min(diam) ≤ η·dist
+    Index leaf = 64;        ///< clusters of more points are cut
+    Bisection bisection = Bisection::geometric;
+    Pivoting pivoting = Pivoting::aca_plus;
+    bool symmetric = false;  ///< the kernel is: a block and its mirror image are stored once where one rank has both
+    Precision precision = Precision::automatic;
+    int max_rank = 0;                    ///< 0: what ε takes. Else blocks have at most this rank, and ε is not kept
+    std::optional<Partition> partition;  ///< of another matrix on the same tree; else rows are cut by cost
+    int threads = 1;
+    double memory_limit = std::numeric_limits<double>::infinity();  ///< bytes on a rank
+    std::function<void(const HMatrixEstimate&)> announce;           ///< called on every rank before compression
+    std::function<void(double)> progress;                           ///< the fraction done, on the calling thread
+    const std::atomic<bool>* interrupt = nullptr;                   ///< raise it on any rank to give up
+};
+
+/// What compression has made, over all ranks.
+struct HMatrixStatistics {
+    Global dense_blocks = 0, low_rank_blocks = 0;
+    Global refilled = 0;     ///< low-rank blocks that were cut or filled densely, because ε was not kept
+    Global zero_blocks = 0;  ///< low-rank blocks of rank 0
+    Global values = 0;       ///< numbers stored
+    Global ranks = 0;        ///< the sum of all
+    int max_rank = 0;
+    double bytes = 0;         ///< stored, descriptions of blocks included
+    double largest_rank = 0;  ///< bytes on the MPI rank that has most
+    double single = 0;        ///< the part of the numbers that is in single precision
+    double seconds = 0;       ///< compression, the longest of all ranks
+};
+
+/// A panel, or some rows of one, as a product uses it: values of `rows` × `cols` in slabs of panel_rows rows, each
+/// column after column; the last slab is filled up with zeros. So any number of slabs is contiguous.
+struct HMatrixPanel {
+    std::size_t at;   ///< byte where the values begin
+    Index row, rows;  ///< of the longer side: of y in y += P t, of x in t = Pᵀ x
+    Index col, cols;  ///< of the other: of x or t
+    bool single;
+};
+
+/// A dense kernel matrix as hierarchical matrix (Hackbusch 1999), rows dealt to ranks by cost: blocks far from the
+/// diagonal are U Vᵀ, found by adaptive cross approximation, recompressed, and verified by sampling. Vectors are
+/// distributed and in cluster order: local row i is point original(i).
+///
+/// A product is y += B x and t = Vᵀ x for the columns that this rank has, while the other columns travel, then the same
+/// for those, then y += U t (Yamazaki and others 2018, Section V). Panels lie in memory in the order they are used:
+/// grouped by rows, rounded up to multiples of eight, and sorted by columns within a group. A thread writes its own
+/// rows of y alone.
+class HMatrix {
+public:
+    /// Collective. Every rank has the whole geometry. Throws InputError (on every rank alike) for bad options or
+    /// points, an entry that is not finite, when memory_limit would be, or is, exceeded, when interrupted. `comm` must
+    /// outlive the matrix.
+    HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const HMatrixOptions& options = {});
+
+    /// Collective. y = A x for n_local × m vectors. Allocates only in the first call with a given m. Only one apply of
+    /// a matrix may run at a time. Throws InputError when the shapes disagree.
+    void apply(MultiVector<double> x, MultiVector<double> y) const;
+
+    /// Collective. The same for vectors that every rank has whole, n × m values in cluster order: each rank computes
+    /// its rows and all-gathers them (Replicated), and with them one number of each rank, where there are such.
+    void apply_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers = {}) const;
+
+    Comm& comm() const { return *comm_; }
+    const Partition& partition() const { return partition_; }
+    Global rows() const { return partition_.rows(); }
+    Index local_rows() const { return partition_.rows(comm_->rank()); }
+    /// The point that local row i belongs to.
+    Index original(Index i) const {
+        return tree_.order()[static_cast<std::size_t>(first_) + static_cast<std::size_t>(i)];
+    }
+    const ClusterTree& tree() const { return tree_; }
+    int threads() const { return threads_; }
+    double epsilon() const { return epsilon_; }
+    const HMatrixStatistics& statistics() const { return statistics_; }
+
+    /// Bytes that one apply with m columns moves on this rank: all panels and the vectors.
+    double bytes(int columns) const;
+    /// Numbers of each column that a product receives from other ranks.
+    Global received() const { return received_; }
+
+    /// Collective. n × m values in the order of the points, on every rank, from this rank's rows.
+    std::vector<double> gather(MultiVector<double> x) const;
+
+    /// The dense blocks on the diagonal, in order of rows: begin (local row) and rows × rows values, column after
+    /// column.
+    struct DiagonalBlock {
+        Index begin, rows;
+        std::vector<double> values;
+    };
+    std::vector<DiagonalBlock> diagonal_blocks() const;
+
+    /// The blocks of this rank's rows as they came out of compression: for tests and pictures.
+    struct BlockInfo {
+        Index row, rows, col, cols;  ///< positions in the cluster order
+        int rank;                    ///< −1: dense
+        bool single, mirrored;       ///< mirrored: also used, transposed, in its mirror image's place
+    };
+    const std::vector<BlockInfo>& blocks() const { return blocks_; }
+
+private:
+    struct Piece;
+    class Compression;
+
+    struct ThreadWork {
+        // Here: columns of this rank only; there: others too.
+        std::vector<HMatrixPanel> dense_here, dense_there, adjoint_here, adjoint_there;
+        std::vector<HMatrixPanel> forward;  // from t
+        std::vector<HMatrixPanel> sums;     // y += t, of mirrored dense blocks
+        Index first_row = 0, end_row = 0;   // of y, local
+    };
+    struct Vectors {
+        Buffer<double> x, y, t;
+        std::vector<Message> receives, sends;
+    };
+
+    void cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<double>& rank_by_size, double value_bytes);
+    void pack(std::vector<Piece> pieces);
+    void plan_exchange(const std::vector<BlockInfo>& blocks);
+    Vectors& vectors(int columns) const;
+    template <class Exchange>
+    void multiply(int m, MultiVector<double> x, Index first, MultiVector<double> y, Exchange&& exchange) const;
+
+    Comm* comm_;
+    ClusterTree tree_;
+    Partition partition_{{0, 0}};
+    int threads_;
+    double epsilon_;
+    Index first_ = 0;
+    Index products_ = 0;  // length of t
+    Global received_ = 0;
+    HMatrixStatistics statistics_;
+    std::vector<BlockInfo> blocks_;
+    Buffer<std::byte> values_;
+    std::vector<ThreadWork> work_;
+    std::vector<HMatrixPanel> diagonal_;
+
+    struct Stretch {
+        int rank;
+        Index begin, end;  // positions
+    };
+    std::vector<Stretch> receives_, sends_;
+    mutable std::map<int, Vectors> vectors_;  // by number of columns
+};
+
+/// A hierarchical matrix for the layout of HACApK (Yamazaki and others 2018, Section III): every rank has all vectors
+/// whole and repeats all vector operations, so that dot products need no reduction and the one communication is an
+/// all-gather in each product. To be solved with on a communicator of this rank alone (MPI_COMM_SELF). All ranks must
+/// compute alike: the same program, processor and number of threads.
+class Replicated {
+public:
+    /// `interrupt` may be raised on any rank; `interrupted()` then is on all, after the same product.
+    explicit Replicated(const HMatrix& A, const std::atomic<bool>* interrupt = nullptr) : A_(&A), raised_(interrupt) {}
+
+    void apply(MultiVector<double> x, MultiVector<double> y) const;
+    double bytes(int columns) const { return A_->bytes(columns); }
+    Index local_rows() const { return static_cast<Index>(A_->rows()); }
+    const std::atomic<bool>& interrupted() const { return interrupted_; }
+
+private:
+    const HMatrix* A_;
+    const std::atomic<bool>* raised_;
+    mutable std::atomic<bool> interrupted_{false};
+};
+
+}  // namespace stretto

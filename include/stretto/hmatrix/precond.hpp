@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stretto/hmatrix/hmatrix.hpp"
+
+namespace stretto {
+
+/// The dense blocks on the diagonal of a hierarchical matrix, inverted. A block that is singular counts as the
+/// identity.
+class DiagonalBlocks {
+public:
+    explicit DiagonalBlocks(const HMatrix& A);
+
+    void apply(MultiVector<double> r, MultiVector<double> z) const;
+    double bytes(int columns) const { return stored_ + 16.0 * columns * rows_; }
+    double stored() const { return stored_; }
+    Global singular() const { return singular_; }  ///< blocks, on all ranks
+
+private:
+    std::vector<HMatrix::DiagonalBlock> inverses_;
+    double stored_ = 0;
+    Index rows_;
+    Global singular_ = 0;
+    int threads_;
+};
+
+/// Some iterations with another, coarser, hierarchical matrix (Ida, Iwashita, Mifune and Takahashi 2015: all its blocks
+/// of rank one, 20 iterations). What it does depends on r: for methods that apply M only to make directions, as
+/// bicgstab, whose x and r stay true to each other then (Vogel 2007).
+class InnerIterations {
+public:
+    /// `coarse` has the rows of A, and must outlive it.
+    InnerIterations(const HMatrix& coarse, int iterations, std::string method = "bicgstab");
+
+    void apply(MultiVector<double> r, MultiVector<double> z) const;
+    double bytes(int columns) const { return 2 * iterations_ * coarse_->bytes(columns); }
+    double stored() const { return coarse_->statistics().bytes; }
+
+private:
+    const HMatrix* coarse_;
+    DiagonalBlocks blocks_;
+    int iterations_;
+    std::string method_;
+};
+
+}  // namespace stretto

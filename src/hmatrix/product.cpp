@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "panels.hpp"
+#include "stretto/core/error.hpp"
+#include "stretto/core/parallel.hpp"
+
+namespace stretto {
+
+using namespace panels;
+
+HMatrix::Vectors& HMatrix::vectors(int columns) const {
+    const auto [found, fresh] = vectors_.try_emplace(columns);
+    Vectors& v = found->second;
+    if (!fresh) return v;
+    const auto m = static_cast<std::size_t>(columns);
+    const auto zeros = [&](Index rows) {
+        Buffer<double> buffer(static_cast<std::size_t>(round_up(rows, panel_rows)) * m);
+        std::ranges::fill(buffer.values(), 0.0);
+        return buffer;
+    };
+    v.x = zeros(tree_.size());
+    v.y = zeros(local_rows());
+    v.t = zeros(products_);
+    const auto messages = [&](const std::vector<Stretch>& stretches) {
+        constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
+        std::vector<Message> result;
+        for (const auto& [rank, begin, end] : stretches) {
+            const auto data = std::as_writable_bytes(
+                v.x.values().subspan(static_cast<std::size_t>(begin) * m, static_cast<std::size_t>(end - begin) * m));
+            for (std::size_t at = 0; at < data.size(); at += limit)
+                result.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
+        }
+        return result;
+    };
+    v.receives = messages(receives_);
+    v.sends = messages(sends_);
+    return v;
+}
+
+/// y = A x, where x begins with row `first` of all; exchange(v) starts to bring the others.
+template <class Exchange>
+void HMatrix::multiply(int m, MultiVector<double> x, Index first, MultiVector<double> y, Exchange&& exchange) const {
+    comm_->charge(bytes(m));
+    Vectors& v = vectors(m);
+    double* const mine = v.x.data() + static_cast<std::size_t>(first) * static_cast<std::size_t>(m);
+    const auto each_thread = [&](auto&& work) {
+        parallel(threads_, [&](int t, int all) {
+            for (int k = t; k < threads_; k += all) work(work_[static_cast<std::size_t>(k)], k);
+        });
+    };
+    // Panels of a kilobyte or so: some of them are a microsecond's work.
+    const auto run = [&](int thread, const std::vector<HMatrixPanel>& list, auto&& work) {
+        Pieces pieces(comm_, thread, 16);
+        pieces(0, list.size(), [&](std::size_t begin, std::size_t end) {
+            for (std::size_t k = begin; k < end; ++k) with_values(list[k], values_.data(), work);
+        });
+    };
+    const auto forward_all = [&](int thread, const std::vector<HMatrixPanel>& list, const double* right) {
+        run(thread, list, [&](const HMatrixPanel& p, const auto* values) {
+            each_width(m, [&]<int width, bool one>(int column) {
+                forward_panel<width, one>(p, values, right, v.y.data(), m, column);
+            });
+        });
+    };
+    const auto adjoint_all = [&](int thread, const std::vector<HMatrixPanel>& list) {
+        run(thread, list, [&](const HMatrixPanel& p, const auto* values) {
+            each_width(m, [&]<int width, bool one>(int column) {
+                adjoint_panel<width, one>(p, values, v.x.data(), v.t.data(), m, column);
+            });
+        });
+    };
+
+    parallel(threads_, [&](int t, int all) {
+        const Share share(static_cast<std::size_t>(x.rows()), t, all);
+        for (auto row = static_cast<Index>(share.begin); row < static_cast<Index>(share.end); ++row)
+            for (int c = 0; c < m; ++c) mine[place<false>(row, c, m)] = x(row, c);
+    });
+    auto pending = exchange(v);
+    each_thread([&](const ThreadWork& work, int thread) {
+        std::fill(v.y.data() + place<false>(work.first_row, 0, m), v.y.data() + place<false>(work.end_row, 0, m), 0.0);
+        forward_all(thread, work.dense_here, v.x.data());
+        adjoint_all(thread, work.adjoint_here);
+    });
+    pending.wait();
+    each_thread([&](const ThreadWork& work, int thread) {
+        forward_all(thread, work.dense_there, v.x.data());
+        adjoint_all(thread, work.adjoint_there);
+    });
+    each_thread([&](const ThreadWork& work, int thread) {
+        forward_all(thread, work.forward, v.t.data());
+        for (const HMatrixPanel& p : work.sums)
+            for (Index k = 0; k < p.rows; ++k)
+                for (int c = 0; c < m; ++c) v.y[place<false>(p.row + k, c, m)] += v.t[place<false>(p.col + k, c, m)];
+        for (Index row = work.first_row; row < std::min(work.end_row, local_rows()); ++row)
+            for (int c = 0; c < m; ++c) y(row, c) = v.y[place<false>(row, c, m)];
+    });
+}
+
+void HMatrix::apply(MultiVector<double> x, MultiVector<double> y) const {
+    const int m = x.columns();
+    if (x.rows() != local_rows() || y.rows() != local_rows() || y.columns() != m || m < 1)
+        throw InputError(fmt::format("A has {} local rows, x is {} × {}, y is {} × {}", local_rows(), x.rows(), m,
+                                     y.rows(), y.columns()));
+    multiply(m, x, first_, y, [&](const Vectors& v) { return comm_->start_exchange(v.receives, v.sends); });
+}
+
+void HMatrix::apply_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers) const {
+    const int m = x.columns();
+    if (x.rows() != rows() || y.rows() != rows() || y.columns() != m || m < 1)
+        throw InputError(
+            fmt::format("A has {} rows, x is {} × {}, y is {} × {}", rows(), x.rows(), m, y.rows(), y.columns()));
+    const auto part = [&](int rank) {
+        return MultiVector<double>(
+            &y(0, 0) + static_cast<std::size_t>(partition_.first(rank)) * static_cast<std::size_t>(m),
+            partition_.rows(rank), m);
+    };
+    multiply(m, x, 0, part(comm_->rank()), [](const Vectors&) { return Pending(); });
+    std::vector<Message> receives, sends;
+    for (int p = 0; p < comm_->size(); ++p) {
+        if (p == comm_->rank()) continue;
+        constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
+        const auto add = [&](std::vector<Message>& to, std::span<std::byte> data) {
+            for (std::size_t at = 0; at < data.size(); at += limit)
+                to.push_back({p, data.subspan(at, std::min(limit, data.size() - at))});
+        };
+        add(receives, std::as_writable_bytes(part(p).values()));
+        add(sends, std::as_writable_bytes(part(comm_->rank()).values()));
+        if (numbers.empty()) continue;
+        add(receives, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(p), 1)));
+        add(sends, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(comm_->rank()), 1)));
+    }
+    comm_->start_exchange(receives, sends).wait();
+}
+
+void Replicated::apply(MultiVector<double> x, MultiVector<double> y) const {
+    if (!raised_) return A_->apply_replicated(x, y);
+    std::vector<double> raised(static_cast<std::size_t>(A_->comm().size()));
+    raised[static_cast<std::size_t>(A_->comm().rank())] = *raised_;
+    A_->apply_replicated(x, y, raised);
+    if (std::ranges::any_of(raised, [](double flag) { return flag > 0; })) interrupted_ = true;
+}
+
+std::vector<HMatrix::DiagonalBlock> HMatrix::diagonal_blocks() const {
+    std::vector<DiagonalBlock> blocks;
+    for (const HMatrixPanel& p : diagonal_) {
+        auto& block = blocks.emplace_back(DiagonalBlock{p.row, p.rows, {}});
+        with_values(p, values_.data(), [&](const HMatrixPanel&, const auto* values) {
+            for (Index j = 0; j < p.cols; ++j)
+                for (Index i = 0; i < p.rows; ++i)
+                    block.values.push_back(values[(i / panel_rows * p.cols + j) * panel_rows + i % panel_rows]);
+        });
+    }
+    return blocks;
+}
+
+}  // namespace stretto

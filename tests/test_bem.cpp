@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "stretto/bem/problem.hpp"
+#include "stretto/core/collective.hpp"
+#include "stretto/core/random.hpp"
+#include "stretto/hmatrix/hmatrix.hpp"
+#include "stretto/solvers/solve.hpp"
+
+namespace stretto {
+namespace {
+
+using Corners = std::array<Point, 3>;
+
+/// ∫ over the triangle by 4^depth parts of one point each.
+double by_parts(const Corners& t, int depth, const std::function<double(const Point&)>& f) {
+    const auto& [a, b, c] = t;
+    if (depth == 0) return norm(cross(b - a, c - a)) / 2 * f((1.0 / 3) * (a + b + c));
+    const Point ab = 0.5 * (a + b), bc = 0.5 * (b + c), ca = 0.5 * (c + a);
+    return by_parts({a, ab, ca}, depth - 1, f) + by_parts({ab, b, bc}, depth - 1, f) +
+           by_parts({ca, bc, c}, depth - 1, f) + by_parts({ab, bc, ca}, depth - 1, f);
+}
+
+TEST(TrianglePotential, AtTheCentroidOfAnEquilateralTriangle) {
+    const Corners t{{{0, 0, 0}, {2, 0, 0}, {1, std::sqrt(3.0), 0}}};
+    const Point centre = (1.0 / 3) * (t[0] + t[1] + t[2]);
+    EXPECT_NEAR(triangle_potential(centre, t), std::sqrt(3.0) * 2 * std::log(2 + std::sqrt(3.0)), 1e-14);
+}
+
+TEST(TrianglePotential, IsTheIntegral) {
+    const Corners t{{{0.1, 0, 0.3}, {1.2, 0.1, 0}, {0.2, 0.9, -0.2}}};
+    for (int k = 0; k < 20; ++k) {
+        const Point p{2 * uniform(1, k, 0), 2 * uniform(1, k, 1), 0.6 + std::abs(uniform(1, k, 2))};
+        const double parts = by_parts(t, 8, [&](const Point& y) { return 1 / norm(p - y); });
+        EXPECT_NEAR(triangle_potential(p, t), parts, 1e-5 * parts);
+    }
+    // Continuous across the plane, the edges and at the corners.
+    for (const Point& p : {t[0], 0.5 * (t[0] + t[1]), 0.3 * t[0] + 0.7 * t[2], 2.0 * t[1] - t[0]}) {
+        const double value = triangle_potential(p, t);
+        EXPECT_TRUE(std::isfinite(value));
+        EXPECT_NEAR(triangle_potential(p + Point{1e-9, -2e-9, 1e-9}, t), value, 1e-6);
+    }
+}
+
+TEST(SingleLayer, FarRuleAndGalerkin) {
+    const auto mesh = icosphere(20);
+    const auto collocation = single_layer(mesh, Testing::collocation), galerkin = single_layer(mesh, Testing::galerkin);
+    for (Index j = 0; j < mesh.size(); j += 97) {
+        double value = 0;
+        const Index i = 1234;
+        collocation({&i, 1}, {&j, 1}, &value);
+        const double exact = triangle_potential(mesh.centroid(i), mesh.corners(j));
+        EXPECT_NEAR(value, exact, 1e-8 * exact);
+        double one = 0, other = 0;
+        galerkin({&i, 1}, {&j, 1}, &one);
+        galerkin({&j, 1}, {&i, 1}, &other);
+        EXPECT_EQ(one, other);
+        EXPECT_NEAR(
+            one, by_parts(mesh.corners(i), 5, [&](const Point& p) { return triangle_potential(p, mesh.corners(j)); }),
+            1e-4 * one);
+    }
+    const Index i = 77;
+    double self = 0;
+    galerkin({&i, 1}, {&i, 1}, &self);
+    EXPECT_NEAR(self,
+                by_parts(mesh.corners(i), 7, [&](const Point& p) { return triangle_potential(p, mesh.corners(i)); }),
+                1e-3 * self);
+}
+
+/// The relative error of what the problem knows the truth of.
+double truth_error(Comm& comm, const std::string& spec, Testing testing = Testing::collocation) {
+    const auto problem = make_bem_problem(comm, spec);
+    HMatrixOptions options;
+    options.epsilon = 1e-5;
+    options.symmetric = testing == Testing::galerkin;
+    const HMatrix A(comm, problem.mesh.geometry(), single_layer(problem.mesh, testing), options);
+    std::vector<double> b(static_cast<std::size_t>(A.local_rows())), x(b.size());
+    for (Index i = 0; i < A.local_rows(); ++i) b[static_cast<std::size_t>(i)] = problem.wanted(A.original(i), testing);
+    SolveOptions solver;
+    solver.method = testing == Testing::galerkin ? "cg" : "bicgstab";
+    solver.rtol = 1e-6;
+    const MultiVector<double> X(x.data(), A.local_rows(), 1);
+    const auto result = solve<double>(comm, A, Identity{}, {b.data(), A.local_rows(), 1}, X, solver);
+    EXPECT_TRUE(result.converged()) << spec;
+    return *charges(problem, A.gather(X)).truth_error;
+}
+
+double order(Comm& comm, const std::string& name, Testing testing, int coarse = 320) {
+    const auto at = [&](int n) { return truth_error(comm, fmt::format("{},n={}", name, n), testing); };
+    const double first = at(coarse), second = at(4 * coarse);  // half the size of a triangle
+    EXPECT_LT(second, 0.03) << name;
+    return std::log2(first / second);
+}
+
+TEST(Bem, ConvergesToTheTruth) {
+    MpiComm comm;
+    EXPECT_NEAR(truth_error(comm, "sphere:n=1280"), 4.3 / 1280, 0.05 * 4.3 / 1280);
+    for (const auto testing : {Testing::collocation, Testing::galerkin}) {
+        EXPECT_NEAR(order(comm, "sphere:radius=2", testing, 180), 2, 0.15);
+        EXPECT_NEAR(order(comm, "sphere_in_field:radius=0.5", testing, 180), 2, 0.15);
+    }
+    EXPECT_NEAR(order(comm, "two_spheres:distance=3", Testing::collocation, 640), 2, 0.2);
+    EXPECT_NEAR(order(comm, "cube:grading=1", Testing::collocation, 300), 4.0 / 3, 0.2);
+    EXPECT_GT(order(comm, "cube:grading=3", Testing::collocation, 300), 1.8);
+}
+
+TEST(Mesh, GeneratedOnesAreClosedSurfaces) {
+    MpiComm comm;
+    for (const char* spec :
+         {"sphere:n=20", "sphere:n=2000", "cube:n=12", "cube:n=600,grading=2", "spheres:n=2000,pairs=3",
+          "humanoid:n=2000", "humanoid:n=6000,grid=2", "two_spheres:n=500"}) {
+        const auto problem = make_bem_problem(comm, spec);  // checks the mesh
+        double volume = 0;
+        for (Index i = 0; i < problem.mesh.size(); ++i) {
+            const auto [a, b, c] = problem.mesh.corners(i);
+            volume += dot(a, cross(b, c)) / 6;
+        }
+        EXPECT_GT(volume, 0.05) << spec;
+    }
+    const auto figure = make_bem_problem(comm, "humanoid:n=6000,grid=2");
+    EXPECT_NEAR(figure.mesh.size(), 4 * 6000, 4 * 1500);
+    EXPECT_EQ(figure.potential.size(), 4u);
+}
+
+std::string off(const TriangleMesh& mesh) {
+    std::string text = fmt::format("OFF\n# of a test\n{} {} 0\n", mesh.vertices.size(), mesh.size());
+    for (const Point& p : mesh.vertices) text += fmt::format("{} {} {}\n", p[0], p[1], p[2]);
+    for (const auto& [a, b, c] : mesh.triangles) text += fmt::format("3 {} {} {}\n", a, b, c);
+    return text;
+}
+std::string obj(const TriangleMesh& mesh) {
+    std::string text;
+    for (const Point& p : mesh.vertices) text += fmt::format("v {} {} {}\n", p[0], p[1], p[2]);
+    for (const auto& [a, b, c] : mesh.triangles) text += fmt::format("f {}/1 {}//2 {}\n", a + 1, b + 1, c + 1);
+    return text;
+}
+std::string stl(const TriangleMesh& mesh) {
+    std::string text = "solid test\n";
+    for (Index i = 0; i < mesh.size(); ++i) {
+        text += "facet normal 0 0 0\nouter loop\n";
+        for (const Point& p : mesh.corners(i)) text += fmt::format("vertex {:e} {:e} {:e}\n", p[0], p[1], p[2]);
+        text += "endloop\nendfacet\n";
+    }
+    return text + "endsolid test\n";
+}
+std::string binary_stl(const TriangleMesh& mesh) {
+    std::string text(80, ' ');
+    const auto append = [&](const auto& value) { text.append(reinterpret_cast<const char*>(&value), sizeof value); };
+    append(static_cast<std::uint32_t>(mesh.size()));
+    for (Index i = 0; i < mesh.size(); ++i) {
+        for (int k = 0; k < 3; ++k) append(0.0f);
+        for (const Point& p : mesh.corners(i))
+            for (const double value : p) append(static_cast<float>(value));
+        append(std::uint16_t{0});
+    }
+    return text;
+}
+
+TEST(Mesh, FilesAreRead) {
+    const auto sphere = icosphere(3);
+    for (const auto& [name, text] : {std::pair("a.off", off(sphere)),
+                                     {"b.OBJ", obj(sphere)},
+                                     {"c.stl", stl(sphere)},
+                                     {"d.stl", binary_stl(sphere)}}) {
+        auto mesh = parse_mesh(name, text);
+        check_mesh(mesh, name);
+        EXPECT_EQ(mesh.size(), sphere.size()) << name;
+        EXPECT_EQ(mesh.vertices.size(), sphere.vertices.size()) << name;
+        for (Index i = 0; i < mesh.size(); ++i) EXPECT_LT(norm(mesh.centroid(i) - sphere.centroid(i)), 1e-6) << name;
+    }
+}
+
+void expect_refused(TriangleMesh mesh, const std::string& message) {
+    try {
+        check_mesh(mesh, "test");
+        ADD_FAILURE() << "accepted, instead of: " << message;
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+    }
+}
+
+TEST(Mesh, BadOnesAreRefused) {
+    auto mesh = icosphere(2);
+    mesh.triangles.pop_back();
+    expect_refused(mesh, "not closed");
+    mesh = icosphere(2);
+    std::swap(mesh.triangles[5][0], mesh.triangles[5][1]);
+    expect_refused(mesh, "orientations");
+    mesh = icosphere(2);
+    mesh.vertices[0] = mesh.vertices[static_cast<std::size_t>(mesh.triangles[0][1] == 0 ? mesh.triangles[0][0]
+                                                                                        : mesh.triangles[0][1])];
+    expect_refused(mesh, "degenerate");
+    mesh = icosphere(2);
+    mesh.vertices[3][1] = NAN;
+    expect_refused(mesh, "not finite");
+    mesh = icosphere(2);
+    mesh.triangles[1][2] = 1000;
+    expect_refused(mesh, "names vertex 1001");
+    expect_refused({}, "no triangles");
+    mesh = icosphere(2);
+    for (auto& triangle : mesh.triangles) std::swap(triangle[0], triangle[1]);
+    check_mesh(mesh, "inside out");
+    const auto [a, b, c] = mesh.corners(0);
+    EXPECT_GT(dot(a, cross(b, c)), 0);
+}
+
+/// Whatever a file holds, it is a mesh or refused.
+TEST(Mesh, ReadersAreSafe) {
+    const auto sphere = icosphere(1);
+    int refused = 0, tried = 0;
+    for (const auto& [name, text] : {std::pair("a.off", off(sphere)),
+                                     {"b.obj", obj(sphere)},
+                                     {"c.stl", stl(sphere)},
+                                     {"d.stl", binary_stl(sphere)}})
+        for (int k = 0; k < 500; ++k, ++tried) {
+            std::string broken = text;
+            const auto some = [&](int what) { return splitmix64(static_cast<std::uint64_t>(k * 8 + what)); };
+            for (int changes = 0; changes < 1 + k % 4; ++changes)
+                broken[some(changes) % broken.size()] = "0123456789-.eE \n\0xf#"[some(changes + 4) % 20];
+            if (k % 3 == 0) broken.resize(some(7) % broken.size());
+            try {
+                auto mesh = parse_mesh(name, broken);
+                check_mesh(mesh, name);
+            } catch (const InputError&) {
+                ++refused;
+            }
+        }
+    EXPECT_GT(refused, tried / 4);
+}
+
+TEST(Bem, VtuHasAllTriangles) {
+    MpiComm comm;
+    const auto problem = make_bem_problem(comm, "two_spheres:n=40");
+    const auto text = to_vtu(problem, std::vector<double>(40, 0.5));
+    EXPECT_NE(text.find("NumberOfPoints=\"24\" NumberOfCells=\"40\""), std::string::npos);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 40 * 6 + 24 + 27);
+}
+
+}  // namespace
+}  // namespace stretto

@@ -1,0 +1,97 @@
+#!/bin/bash
+# stretto bem, stretto kernel, stretto bench hmatrix.
+. "$(dirname "$0")/cli_checks.bash"
+
+check "a sphere" solves 1 bem sphere:n=1280 --method bicgstab --json run.json --vtk run.vtu --picture run.svg --solution x.mtx
+check "a sphere has the capacitance of a sphere" holds run.json "r['converged'] and abs(r['bem']['capacitance'] - 1) < 0.005"
+check "its truth is told" holds run.json "r['bem']['truth']['value'] == 1 and r['bem']['relative_error'] < 0.005"
+check "the residual with the kernel is small" holds run.json "r['hmatrix']['kernel_residual'] < 1e-5"
+check "what it will take is announced" says out 'points: [0-9]+ dense and [0-9]+ low-rank blocks, about [0-9.]+ MB'
+check "the VTK file is one" says run.vtu '<VTKFile type="UnstructuredGrid"'
+check "the VTK file has the cells" says run.vtu 'NumberOfCells="1280"'
+check "the VTK file is XML" python3 -c "import xml.dom.minidom; xml.dom.minidom.parse('run.vtu')"
+check "the picture is XML" python3 -c "import xml.dom.minidom; xml.dom.minidom.parse('run.svg')"
+check "the solution has a line for each triangle" says x.mtx '^1280 1$'
+cp run.json one.json
+
+for ranks in 2 3 4; do
+  check "two spheres on $ranks ranks" solves $ranks bem two_spheres:n=2560,distance=3 --method bicgstab \
+    --method pipelined_bicgstab --json run.json
+  check "their charge on $ranks ranks" holds run.json "all(b['converged'] and b['bem']['relative_error'] < 0.01 for b in r)"
+  check "replicated on $ranks ranks" solves $ranks bem two_spheres:n=2560,distance=3 --method bicgstab --layout replicated \
+    --json replicated.json
+  check "replicated says the same" python3 -c "
+import json
+a = json.load(open('run.json'))[0]; b = json.load(open('replicated.json'))
+assert abs(a['bem']['charge']) < 1e-4 and abs(a['bem']['charges'][0] - b['bem']['charges'][0]) < 1e-4
+assert abs(a['iterations'] - b['iterations']) <= 2"
+done
+check "galerkin with cg" solves 2 bem sphere_in_field:n=720 --testing galerkin --method cg --precond block_jacobi --json run.json
+check "its dipole" holds run.json "r['bem']['truth']['what'] == 'dipole' and r['bem']['relative_error'] < 0.03"
+check "inner iterations" solves 2 bem cube:n=1200,grading=2 --method bicgstab --precond inner --json inner.json
+check "without them" solves 2 bem cube:n=1200,grading=2 --method bicgstab --json run.json
+check "inner iterations take fewer outer ones" python3 -c "
+import json
+assert json.load(open('inner.json'))['iterations'] < json.load(open('run.json'))['iterations'] / 2"
+check "a figure" solves 2 bem humanoid:n=2000 --method bicgstab --json run.json
+check "many spheres" solves 1 bem spheres:n=2000,pairs=4 --method gmres --json run.json
+check "they are all there" holds run.json "len(r['bem']['charges']) == 8"
+
+cat >tetrahedron.off <<'EOF'
+OFF
+4 4 6
+0 0 0
+1 0 0
+0 1 0
+0 0 1
+3 0 2 1
+3 0 1 3
+3 0 3 2
+3 1 2 3
+EOF
+check "a mesh" solves 2 bem mesh:tetrahedron.off --method bicgstab
+sed 's/3 1 2 3/3 1 3 2/' tetrahedron.off >turned.off
+check "a mesh with a turned triangle" exits 2 2 bem mesh:turned.off --method bicgstab
+check "is refused with its number" says err 'turned.off: triangles . and 4 run along'
+sed '2s/4 4/4 3/; $d' tetrahedron.off >open.off
+check "an open mesh" exits 2 1 bem mesh:open.off --method bicgstab
+check "is refused" says err 'not closed'
+check "one line on three ranks" exits 2 3 bem mesh:nowhere.stl --method bicgstab
+check "one line" [ "$(grep -c "^stretto:" err)" -eq 1 ]
+check "no such problem" exits 2 1 bem torus:n=100 --method bicgstab
+check "the problems are named" says err 'two_spheres'
+check "no such method" exits 2 2 bem sphere:n=100 --method none
+check "cg is for symmetric matrices" exits 2 1 bem sphere:n=100 --method cg
+check "a tolerance out of range" exits 2 1 bem sphere:n=100 --method bicgstab --hmatrix epsilon=2
+check "no transpose" exits 2 1 bem sphere:n=100 --method improved_bicgstab
+check "memory that does not suffice" exits 2 2 bem sphere:n=5000 --method bicgstab --hmatrix memory=0.001
+check "it is said" says err 'GB on a rank'
+check "not converged" exits 1 1 bem cube:n=1200 --method bicgstab --max-it 2
+
+check "points" python3 -c "
+import random
+random.seed(1)
+with open('points.txt', 'w') as f:
+    f.write('# x y\n')
+    for _ in range(1500): f.write(f'{random.random()}, {random.random()}\n')"
+for kernel in gaussian:length=0.05,nugget=0.1 matern:length=0.1,nu=5/2 matern:length=0.1,nu=1/2; do
+  check "$kernel" solves 2 kernel points.txt --kernel $kernel --method cg --rhs random --columns 3 --json run.json
+  check "$kernel: the kernel's own residual" holds run.json "r['columns'] == 3 and r['hmatrix']['kernel_residual'] < 1e-4"
+done
+check "helmholtz" solves 2 kernel scattered:n=1000 --kernel helmholtz:k=2,diagonal=2000 --method gmres --json run.json
+check "a tolerance below ε" solves 1 kernel points.txt --kernel matern:length=0.02 --method cg --rtol 1e-10 \
+  --hmatrix epsilon=1e-3
+check "is warned of, with what is attainable" says out 'warning: rtol 1.0e-10 is below ε = 1.0e-03'
+check "the solution is a right-hand side" solves 2 kernel points.txt --kernel matern:length=0.02 --method cg --solution y.mtx
+check "read again" solves 3 kernel points.txt --kernel matern:length=0.02 --method cg --rhs y.mtx
+echo "1 2 x" >bad.txt
+check "bad points" exits 2 2 kernel bad.txt --kernel gaussian --method cg
+check "say line and word" says err "bad.txt, line 1: 'x' is not a finite number"
+check "no such kernel" exits 2 1 kernel points.txt --kernel cubic --method cg
+
+check "the benchmark" solves 2 bench hmatrix --sizes 1000 --epsilons 1e-3 --rounds 1 --threads 1 --json bench.json
+check "the benchmark has all columns" holds bench.json \
+  "all({'compression_seconds', 'of_n2', 'of_nlogn', 'product_seconds', 'of_triad'} <= m.keys() and m['error'] < 1e-3 \
+   for m in r['measurements']) and len(r['measurements']) >= 2"
+
+finish
