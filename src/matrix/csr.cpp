@@ -73,6 +73,7 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int 
     store(rows);
     repeated_.resize(interior_.size());
     if (storage == Storage::automatic) each_part([&](std::size_t part) { find_repetition(part); });
+    count_bytes();
 }
 
 template <class T>
@@ -215,11 +216,13 @@ void CsrMatrix<T>::check_shapes(MultiVector<T> x, MultiVector<T> y) const {
 template <class T>
 void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
     check_shapes(x, y);
-    comm_->charge(bytes(x.columns()));
-    if (halo_.empty()) return multiply_interior(x, y);
+    const double after = interface_bytes(x.columns());
     auto arriving = halo_.start(x.data(), x.columns(), threads_);
+    comm_->charge(bytes(x.columns()) - after);
     multiply_interior(x, y);
+    if (halo_.empty()) return;
     arriving.wait();
+    comm_->charge(after);
     multiply_interface(x, y);
 }
 
@@ -309,20 +312,33 @@ void CsrMatrix<T>::apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
 }
 
 template <class T>
-double CsrMatrix<T>::bytes(int columns) const {
-    double matrix = sizeof(Index);  // the end of the last row
-    const auto add_rows = [&](Index begin, Index end) {
+void CsrMatrix<T>::count_bytes() {
+    const auto of_rows = [&](Index begin, Index end) {
         const auto rows = static_cast<double>(end - begin), nonzeros = static_cast<double>(start_[end] - start_[begin]);
-        matrix += nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
+        return nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
     };
+    interior_bytes_ = sizeof(Index);  // the end of the last row
     for (std::size_t part = 0; part < interior_.size(); ++part) {
-        matrix += repeated_[part].bytes();
+        interior_bytes_ += repeated_[part].bytes();
         if (!repeated_[part])
-            for (const auto [begin, end] : interior_[part]) add_rows(begin, end);
-        for (const auto& [row, halo_begin] : interface_[part]) add_rows(row, row + 1);
+            for (const auto [begin, end] : interior_[part]) interior_bytes_ += of_rows(begin, end);
+        for (const auto& [row, halo_begin] : interface_[part]) interface_bytes_ += of_rows(row, row + 1);
+        interface_rows_ += interface_[part].size();
     }
-    const auto vector_rows = 2 * static_cast<std::size_t>(local_rows_) + halo_.rows().size();
-    return matrix + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
+}
+
+template <class T>
+double CsrMatrix<T>::bytes(int columns) const {
+    const auto interior_rows = static_cast<std::size_t>(local_rows_) - interface_rows_;
+    return interior_bytes_ + static_cast<double>(2 * interior_rows * static_cast<std::size_t>(columns) * sizeof(T)) +
+           interface_bytes(columns);
+}
+
+/// The part of it that waits for the halo.
+template <class T>
+double CsrMatrix<T>::interface_bytes(int columns) const {
+    const std::size_t vector_rows = 2 * interface_rows_ + halo_.rows().size();
+    return interface_bytes_ + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
 }
 
 template <class T>

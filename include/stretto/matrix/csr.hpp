@@ -115,6 +115,8 @@ private:
     void deal_rows(const LocalRows<T>& rows);
     void store(const LocalRows<T>& rows);
     void find_repetition(std::size_t part);
+    void count_bytes();
+    double interface_bytes(int columns) const;
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
     void multiply_interior(MultiVector<T> x, MultiVector<T> y) const;
     void multiply_interface(MultiVector<T> x, MultiVector<T> y) const;
@@ -135,6 +137,8 @@ private:
     std::vector<std::vector<Range>> interior_;
     std::vector<std::vector<InterfaceRow>> interface_;
     std::vector<RepeatedRows<T>> repeated_;  // the interior ones again, where that pays
+    std::size_t interface_rows_ = 0;
+    double interior_bytes_ = 0, interface_bytes_ = 0;  // of the matrix alone, read by a product
 
     Halo<T> halo_;
     mutable std::shared_ptr<const MatrixPowers<T>> powers_;
