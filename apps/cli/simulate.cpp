@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_messages = 4096;  // ranks; beyond, exchanges are in memory unless asked for otherwise
+constexpr int most_messages = 1024;  // ranks; beyond, exchanges are in memory unless asked for otherwise
 
 struct Arguments {
     std::string machine = "cori", platform, hosts, nodes = "8..1024";
@@ -282,8 +282,9 @@ private:
             "--cfg=smpi/grow-injected-times:no --cfg=smpi/alltoall:bruck --cfg=smpi/reduce:binomial "
             "--cfg=smpi/bcast:binomial_tree --cfg=smpi/send-is-detached-thresh:0 --cfg=contexts/stack-size:512 "
             "--cfg=surf/precision:1e-9 --log=root.thres:error";
-        return fmt::format("smpirun -np {} -platform {}{} {} --cfg=smpi/allreduce:{} {} {} 2>{}", ranks,
-                           quoted(platform), hosts.empty() ? "" : " -hostfile " + quoted(hosts), settings,
+        return fmt::format("cd {} && smpirun -np {} -platform {}{} {} --cfg=smpi/allreduce:{} {} {} 2>{}",
+                           quoted(job_file.parent_path()), ranks, quoted(platform),
+                           hosts.empty() ? "" : " -hostfile " + quoted(hosts), settings,
                            arguments_.reductions == "mpi" ? "rdb" : "redbcast", quoted(simulator_), quoted(job_file),
                            quoted(errors));
     }
@@ -291,7 +292,8 @@ private:
     void run_nodes(int nodes) {
         const int ranks = nodes * ranks_per_node_;
         const TemporaryFolder folder;
-        fs::path platform = folder / "platform.xml", hosts = arguments_.hosts;
+        fs::path platform = folder / "platform.xml",
+                 hosts = arguments_.hosts.empty() ? "" : fs::absolute(arguments_.hosts);
         if (platform_.ends_with(".xml")) {
             if (!fs::exists(platform_)) throw InputError(fmt::format("there is no platform '{}'", platform_));
             platform = fs::absolute(platform_);
@@ -449,7 +451,7 @@ int run_simulate(int argc, char** argv) {
     app.add_option("--storage", arguments.storage, "Of the matrix, as for solve; dry runs have csr")
         ->check(CLI::IsMember({"auto", "csr"}))
         ->capture_default_str();
-    app.add_option("--iterations", arguments.iterations, "At most; of methods that restart, cycles in a dry run")
+    app.add_option("--iterations", arguments.iterations, "Of a solve, at most")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--rtol", arguments.rtol, "As for solve")->check(CLI::NonNegativeNumber)->capture_default_str();
@@ -462,7 +464,7 @@ int run_simulate(int argc, char** argv) {
         ->check(CLI::IsMember({"rd", "act", "ana", "mpi"}))
         ->capture_default_str();
     app.add_option("--exchanges", arguments.exchanges,
-                   "What carries halos: messages, memory (computed arrivals) or auto (memory above 4096 ranks)")
+                   "What carries halos: messages, memory (computed arrivals) or auto (memory above 1024 ranks)")
         ->check(CLI::IsMember({"auto", "messages", "memory"}))
         ->capture_default_str();
     app.add_flag("--blocking", arguments.blocking, "Every sum is waited for where it is started");

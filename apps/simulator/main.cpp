@@ -215,14 +215,15 @@ public:
                 b[k] += 0.1 * static_cast<double>(k % static_cast<std::size_t>(columns_));
         SolveOptions options;
         options.method = dry_ ? dry_method(method) : method;
-        options.max_iterations = job_.at("iterations").get<int>() * (job_.at("cycles").get<bool>() ? cycle : 1);
+        options.max_iterations = job_.at("iterations");
         options.rtol = dry_ ? 0 : job_.at("rtol").get<double>();
         options.formulation = job_.at("formulation") == "basic" ? Formulation::basic : Formulation::merged;
         options.history = job_.at("history");
         std::vector<double> times;
         times.reserve(static_cast<std::size_t>(std::min(options.max_iterations, 100'000)) + 1);
         options.progress = [&](const ProgressInfo&) { times.push_back(comm_.now()); };
-        Trace trace(200'000);
+        constexpr int traced = 4;  // ranks
+        Trace trace(comm_.rank() < traced ? 1'000'000 : 0);
         const std::string trace_file = job_.at("trace");
         if (!trace_file.empty()) options.trace = &trace;
         const Result result =
@@ -237,25 +238,32 @@ public:
             const std::size_t last = first + (times.size() - 1 - first) / period * period;
             per_iteration = (times[last] - times[first]) / static_cast<double>(last - first);
         }
+        const auto& mean = result.per_iteration;
+        std::vector<double> most{per_iteration,
+                                 result.solve_seconds,
+                                 mean.lost,
+                                 double(real_rows_),
+                                 -mean.hidden_fraction,
+                                 double(dry_ ? static_cast<int>(footprint_->receives.size()) : matrix_->neighbours())};
+        most.insert(most.end(), mean.seconds.begin(), mean.seconds.end());
+        comm_.largest_of(most);
         json line{{"method", method},
                   {"ranks", comm_.size()},
                   {"rows", layout_.partition().rows()},
-                  {"rows_of_a_rank", all_max(comm_, Global{real_rows_})},
-                  {"neighbours", all_max(comm_, Global{dry_ ? static_cast<int>(footprint_->receives.size())
-                                                            : matrix_->neighbours()})},
+                  {"rows_of_a_rank", most[3]},
+                  {"neighbours", most[5]},
                   {"status", name(result.status)},
                   {"finished_by", result.finished_by},
                   {"iterations", result.iterations},
                   {"relative_residual", result.relative_residual()},
-                  {"seconds", result.solve_seconds},
-                  {"seconds_per_iteration", all_max(comm_, per_iteration)},
-                  {"reductions", result.per_iteration.reductions},
-                  {"vector_reads", result.per_iteration.vector_reads},
-                  {"vector_writes", result.per_iteration.vector_writes},
-                  {"hidden", all_sum(comm_, result.per_iteration.hidden_fraction) / comm_.size()},
-                  {"lost", all_max(comm_, result.per_iteration.lost)}};
-        for (std::size_t k = 0; k < kernels.size(); ++k)
-            line["kernels"][std::string(kernels[k].second)] = all_max(comm_, result.per_iteration.seconds[k]);
+                  {"seconds", most[1]},
+                  {"seconds_per_iteration", most[0]},
+                  {"reductions", mean.reductions},
+                  {"vector_reads", mean.vector_reads},
+                  {"vector_writes", mean.vector_writes},
+                  {"hidden", -most[4]},  // on the rank that hides the least
+                  {"lost", most[2]}};
+        for (std::size_t k = 0; k < kernels.size(); ++k) line["kernels"][std::string(kernels[k].second)] = most[6 + k];
         if (options.history) line["history"] = result.history;
         if (!trace_file.empty()) trace.write(comm_, fmt::format("{}{}.json", trace_file, spec.name));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <simgrid/s4u.hpp>
 #include <unordered_map>
 
@@ -55,6 +56,11 @@ struct SimulatedComm::World {
     std::map<std::tuple<std::int64_t, int, int>, std::shared_ptr<Letter>> letters;  // by sum, level and receiver
     std::vector<Inbox> inboxes;
     std::vector<std::int64_t> counts;
+    std::vector<double> largest;
+    struct {
+        int number = 0, arrived = 0;
+        std::vector<s4u::Actor*> waiting;
+    } meeting;
     std::map<std::pair<s4u::Host*, s4u::Host*>, double> latencies;
     std::vector<double> ends;
 
@@ -89,7 +95,11 @@ double SimulatedComm::clock() {
 }
 
 SimulatedComm::SimulatedComm(const Costs& costs, const SimulationOptions& options)
-    : Comm(MPI_COMM_WORLD), costs_(costs), options_(options), world_(World::the()) {
+    : Comm(MPI_COMM_WORLD),
+      costs_(costs),
+      options_(options),
+      on_paper_(options.reductions == Reductions::ana && options.exchanges == Exchanges::memory),
+      world_(World::the()) {
     const auto ranks = static_cast<std::size_t>(size());
     world_.hosts.resize(ranks);
     world_.inboxes.resize(ranks);
@@ -108,11 +118,11 @@ SimulatedComm::SimulatedComm(const Costs& costs, const SimulationOptions& option
         steps_.push_back({partner < rest ? 2 * partner + 1 : partner + rest, true, true, false, level});
     }
     if (paired) steps_.push_back({gives ? rank() + 1 : rank() - 1, !gives, gives, gives, after_all});
-    (void)sum_before(0);  // all are registered
+    meet();  // all are registered
 }
 
 SimulatedComm::~SimulatedComm() {
-    (void)sum_before(0);
+    meet();
     world_.ranks.erase(s4u::this_actor::get_pid());
 }
 
@@ -124,11 +134,14 @@ void SimulatedComm::set_working_set(double bytes) {
 double SimulatedComm::now() const { return s4u::Engine::get_clock() + owed_; }
 
 void SimulatedComm::pay() {
-    if (owed_ > 0) s4u::this_actor::sleep_for(std::exchange(owed_, 0));
+    if (!on_paper_ && owed_ > 0) s4u::this_actor::sleep_for(std::exchange(owed_, 0));
 }
 
 void SimulatedComm::sleep_until(double time) {
-    if (time > s4u::Engine::get_clock()) s4u::this_actor::sleep_until(time);
+    if (on_paper_)
+        owed_ += std::max(0.0, time - now());
+    else if (time > s4u::Engine::get_clock())
+        s4u::this_actor::sleep_until(time);
 }
 
 /// Imbalance makes a kernel longer in proportion, detours of the operating system come by the time it takes.
@@ -152,15 +165,35 @@ void SimulatedComm::work(double bytes) {
     }
 }
 
+/// Waits for all ranks, in no virtual time.
+void SimulatedComm::meet() {
+    auto& [number, arrived, waiting] = world_.meeting;
+    if (++arrived == size()) {
+        arrived = 0;
+        ++number;
+        for (auto* const actor : std::exchange(waiting, {})) actor->resume();
+        return;
+    }
+    waiting.push_back(s4u::Actor::self());
+    for (const int mine = number; number == mine;) s4u::this_actor::suspend();
+}
+
 std::int64_t SimulatedComm::sum_before(std::int64_t mine) {
     // SMPI's MPI_Exscan sends P²/2 messages.
     world_.counts[static_cast<std::size_t>(rank())] = mine;
-    int none = 0, all = 0;
-    MPI_Allreduce(&none, &all, 1, MPI_INT, MPI_SUM, mpi());
-    std::int64_t before = 0;
-    for (int p = 0; p < rank(); ++p) before += world_.counts[static_cast<std::size_t>(p)];
-    MPI_Allreduce(&none, &all, 1, MPI_INT, MPI_SUM, mpi());
+    meet();
+    const auto first = world_.counts.begin();
+    const std::int64_t before = std::accumulate(first, first + rank(), std::int64_t{0});
+    meet();
     return before;
+}
+
+void SimulatedComm::largest_of(std::span<double> values) {
+    if (world_.meeting.arrived == 0) world_.largest.assign(values.begin(), values.end());
+    for (std::size_t k = 0; k < values.size(); ++k) world_.largest[k] = std::max(world_.largest[k], values[k]);
+    meet();
+    std::ranges::copy(world_.largest, values.begin());
+    meet();
 }
 
 int SimulatedComm::take_ticket() {
@@ -174,14 +207,14 @@ int SimulatedComm::take_ticket() {
 }
 
 Pending SimulatedComm::start_sum(std::span<const double> mine, std::span<double> total) {
-    pay();
+    if (options_.reductions != Reductions::ana) pay();
     const int ticket = take_ticket();
     auto& flying = flying_[static_cast<std::size_t>(ticket)];
     flying.sum = true;
     flying.done = false;
     flying.number = sums_++;
     flying.total = total;
-    flying.start = s4u::Engine::get_clock();
+    flying.start = now();
     std::ranges::copy(mine, total.begin());
     switch (options_.reductions) {
         case Reductions::rd:
@@ -369,7 +402,7 @@ Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::spa
     if (options_.exchanges == Exchanges::memory) {
         flying.receives.clear();
         for (const auto& [from, data] : receives) flying.receives.emplace_back(from, data);
-        double time = s4u::Engine::get_clock();
+        double time = now();
         for (const auto& [to, data] : sends) {
             time += costs_.message;
             const bool near = world_.hosts[static_cast<std::size_t>(to)] == s4u::this_actor::get_host();

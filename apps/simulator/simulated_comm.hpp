@@ -76,6 +76,9 @@ public:
                (options_.reductions == Reductions::act || options_.reductions == Reductions::ana || options_.polls > 0);
     }
 
+    /// Collective, in no virtual time. The largest of all ranks, value by value.
+    void largest_of(std::span<double> values);
+
     /// Virtual seconds, what is owed included.
     double now() const;
     /// The same of the rank that asks.
@@ -108,6 +111,7 @@ private:
                                    std::span<const stretto::Message> sends) override;
     std::optional<stretto::Clock::time_point> finish(int ticket) override;
     int take_ticket();
+    void meet();
     void pay();
     void sleep_until(double time);
     double noisy(double seconds);
@@ -124,6 +128,7 @@ private:
 
     Costs costs_;
     SimulationOptions options_;
+    bool on_paper_;  // all times are computed: ranks keep their own clocks, and the simulator's stands still
     World& world_;
     std::vector<Step> steps_;
     double seconds_per_byte_ = 0, scale_ = 1, owed_ = 0;
