@@ -264,7 +264,9 @@ public:
                   {"hidden", -most[4]},  // on the rank that hides the least
                   {"lost", most[2]}};
         for (std::size_t k = 0; k < kernels.size(); ++k) line["kernels"][std::string(kernels[k].second)] = most[6 + k];
-        if (options.history) line["history"] = result.history;
+        if (options.history)
+            for (std::size_t k = 0; k < result.history.size(); ++k)
+                line["history"].push_back(result.history[k] / result.columns[k % result.columns.size()].norm_b);
         if (!trace_file.empty()) trace.write(comm_, fmt::format("{}{}.json", trace_file, spec.name));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
         line["simulated_in"] = took.count();

@@ -457,6 +457,7 @@ void SimulatedComm::take_parcels(Flying& flying) {
 // ---- waiting ----
 
 void SimulatedComm::complete(Flying& flying, int ticket) {
+    pay();
     switch (options_.reductions) {
         case Reductions::mpi: break;
         case Reductions::rd:

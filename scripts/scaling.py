@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""The experiments of docs/scaling: simulates them and writes their tables into their pages.
+
+    scripts/scaling.py EXPERIMENT… [--stretto build/release/stretto] [--keep FOLDER]
+
+Tables stand in the pages between <!-- NAME --> and <!-- /NAME -->; the text around them is written by hand. Results of
+runs are kept in a folder, so that what has been simulated is not simulated again."""
+import argparse
+import hashlib
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+pages = root / "docs" / "scaling"
+CG = ["cg", "pipelined_cg", *(f"deep_pipelined_cg:l={l}" for l in (1, 2, 3))]
+SHORT = {"pipelined_cg": "p-CG", "cg": "CG", **{f"deep_pipelined_cg:l={l}": f"p({l})-CG" for l in range(1, 11)}}
+
+
+def simulate(problem, methods, nodes, *more):
+    """The points of a run, by (nodes, method)."""
+    command = [arguments.stretto, "simulate", "--problem", problem, "--nodes", nodes, *more, "--methods", *methods]
+    kept = arguments.keep / (hashlib.sha256("\0".join(command[1:]).encode()).hexdigest()[:20] + ".json")
+    if not kept.exists():
+        print("$", " ".join(["stretto", *command[1:]]), flush=True)
+        part = kept.with_suffix(".part")
+        subprocess.run([*command, "--json", part], check=True, stdout=subprocess.DEVNULL)
+        part.rename(kept)
+    points = json.loads(kept.read_text())["points"]
+    return {(point["nodes"], point["method"]): point for point in points}
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "|".join([":--"] + ["--:"] * (len(head) - 1)) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def write(page, name, text):
+    """Puts a table where the page has its place."""
+    path = pages / page
+    before, _, rest = path.read_text().partition(f"<!-- {name} -->\n")
+    _, _, after = rest.partition(f"<!-- /{name} -->")
+    if not rest:
+        sys.exit(f"{path} has no place for {name}")
+    path.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}")
+
+
+def us(point):
+    return 1e6 * point["seconds_per_iteration"]
+
+
+def speed_ups(points, methods, base=None):
+    """Of all nodes and methods over a method on the fewest nodes."""
+    nodes = sorted({n for n, _ in points})
+    first = us(points[nodes[0], base or methods[0]])
+    return table(["nodes", *(SHORT.get(m, m) for m in methods)],
+                 [[str(n), *(f"{first / us(points[n, m]):.2f}" for m in methods)] for n in nodes])
+
+
+def breakdown(points, nodes, methods):
+    kernels = ("apply", "precondition", "vectors", "reductions", "halo")
+    return table(["µs per iteration", "A", "M⁻¹", "vectors", "waiting for reductions", "halo", "all"],
+                 [[SHORT.get(m, m), *(f"{1e6 * points[nodes, m]['kernels'][k]:.2f}" for k in kernels),
+                   f"{us(points[nodes, m]):.2f}"] for m in methods])
+
+
+def cg():
+    """Cornelis, Cools, Ghysels and Vanroose 2019, Fig. 2 and 3."""
+    run = ["--machine", "cori", "--dry", "--iterations", "30"]
+    for size in ("100x100x50", "150x150x100", "200x200x150"):
+        points = simulate(f"poisson3d27:{size}", CG, "8..1024", *run, "--deal", "boxes", "--precond", "matrix",
+                          "--exchanges", "memory", "--plot", str(pages / f"cg_{size}.svg"))
+        write("cg.md", f"figure 2 {size}", speed_ups(points, CG))
+    for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
+        points = simulate(problem, CG, "8..1024", *run, "--exchanges", "memory")
+        write("cg.md", f"figure 3 {name}", breakdown(points, 128, CG))
+        write("cg.md", f"goal {name}", speed_ups(points, CG))
+
+
+GMRES = ["gmres", *(f"pipelined_gmres:l={l}" for l in (2, 5, 10)), *(f"s_step_gmres:s={s}" for s in (5, 10)),
+         "pipelined_s_step_gmres:l=2,t=5"]
+
+
+def gmres():
+    """Yamazaki, Hoemmen, Luszczek and Dongarra 2017, Fig. 11, 12, 13 and 16: seconds of 20 cycles."""
+    def seconds(point, m):
+        return 20 * m * point["seconds_per_iteration"]
+    run = ["--machine", "tsubame2", "--dry", "--exchanges", "memory"]
+    with_m = lambda methods, m: [f"{x}{',' if ':' in x else ':'}m={m}" for x in methods]
+    label = lambda method: method.split(",m=")[0].split(":m=")[0]
+
+    pipelined = with_m(GMRES[:4], 30)
+    both = {mode: simulate("poisson2d:1024", pipelined, "20,30,40,50", *run, "--iterations", "90", *flags)
+            for mode, flags in (("block", ["--blocking"]), ("non", []))}
+    nodes = (20, 30, 40, 50)
+    write("gmres.md", "figure 11", table(
+        ["seconds", *(f"{6 * n} ranks, {mode}" for n in nodes for mode in both)],
+        [[label(x), *(f"{seconds(both[mode][n, x], 30):.3f}" for n in nodes for mode in both)] for x in pipelined]))
+
+    for figure, problem, m, nodes, per_node in (("12", "poisson2d:1024", 30, "10,20,30,40,50", 6),
+                                                ("13", "poisson3d27:128", 20, "10,20,30,40", 6),
+                                                ("16", "poisson2d:1024", 20, "10,20,30,40,50", 2)):
+        methods = with_m(GMRES, m)
+        points = simulate(problem, methods, nodes, *run, "--iterations", str(3 * m), "--ranks-per-node", str(per_node))
+        counts = sorted({n for n, _ in points})
+        write("gmres.md", f"figure {figure}", table(
+            ["seconds (speed-up)", *(f"{per_node * n} ranks" for n in counts)],
+            [[label(x), *(f"{seconds(points[n, x], m):.3f} ({us(points[n, methods[0]]) / us(points[n, x]):.2f})"
+                          for n in counts)] for x in methods]))
+
+
+PLAIN = ["bicgstab", "improved_bicgstab", "pipelined_bicgstab"]
+PRECONDITIONED = ["bicgstab", "reordered_bicgstab", "pipelined_bicgstab"]
+
+
+def bicgstab():
+    """Krasnopolsky 2019, Fig. 4, 5, 10, 11 and 12."""
+    run = ["--machine", "lomonosov", "--dry", "--exchanges", "memory", "--iterations", "24"]
+    problem, nodes = "poisson2d:1000", "1..128"
+    basic = ["bicgstab", "pipelined_bicgstab"]
+    points = simulate(problem, basic, "1,2,4,8,12,16,20", *run, "--blocking", "--formulation", "basic")
+    write("bicgstab.md", "figures 4 and 5", table(
+        ["nodes", *(f"{m}, µs" for m in basic), *(f"{m}, speed-up" for m in basic)],
+        [[str(n), *(f"{us(points[n, m]):.1f}" for m in basic),
+          *(f"{us(points[1, m]) / us(points[n, m]):.2f}" for m in basic)] for n in sorted({n for n, _ in points})]))
+    for m in (1, 4, 16):
+        plain = simulate(problem, PLAIN, nodes, *run, "--blocking", "--columns", str(m))
+        with_m = simulate(problem, PRECONDITIONED, nodes, *run, "--blocking", "--columns", str(m), "--precond", "cost:2")
+        rows = [[str(n), *(f"{us(plain[1, 'bicgstab']) / us(plain[n, x]):.2f}" for x in PLAIN),
+                 *(f"{us(with_m[1, 'bicgstab']) / us(with_m[n, x]):.2f}" for x in PRECONDITIONED)]
+                for n in sorted({n for n, _ in plain})]
+        write("bicgstab.md", f"figure 10 m={m}", table(["nodes", *PLAIN, *(f"{x}, M" for x in PRECONDITIONED)], rows))
+    modes = {"none": ["--blocking"], "manual": ["--reductions", "rd", "--polls", "1"], "full": []}
+    for alpha in (20, 50):
+        runs = {mode: simulate(problem, PRECONDITIONED, nodes, *run, "--precond", f"cost:{alpha}", *flags)
+                for mode, flags in modes.items()}
+        none = runs["none"]
+        counts = sorted({n for n, _ in none})
+        write("bicgstab.md", f"figure 11 {alpha}", table(
+            ["nodes", *PRECONDITIONED],
+            [[str(n), *(f"{us(none[1, 'bicgstab']) / us(none[n, x]):.2f}" for x in PRECONDITIONED)] for n in counts]))
+        hiding = PRECONDITIONED[1:]
+        write("bicgstab.md", f"figure 12 {alpha}", table(
+            ["nodes", *(f"{x}, {mode}" for x in hiding for mode in ("manual", "full"))],
+            [[str(n), *(f"{us(none[n, x]) / us(runs[mode][n, x]):.3f}" for x in hiding for mode in ("manual", "full"))]
+             for n in counts]))
+
+
+def beyond():
+    """Noise, and what the conclusions hang on, on 1024 nodes of 16 ranks; and a model beyond them."""
+    run = ["--machine", "cori", "--dry", "--exchanges", "memory", "--iterations", "30"]
+    methods = ["cg", "single_reduction_cg", *CG[1:]]
+    noises = {"none": [], "imbalance 0.1": ["--imbalance", "0.1"], "imbalance 0.5": ["--imbalance", "0.5"],
+              "detours of 10 µs, 100/s": ["--detours", "10e-6,100"], "detours of 100 µs, 10/s": ["--detours", "100e-6,10"]}
+    for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
+        rows = []
+        for noise, flags in noises.items():
+            points = simulate(problem, methods, "1024", *run, *flags)
+            times = {m: us(points[1024, m]) for m in methods}
+            best = min(times, key=times.get)
+            rows.append([noise, *(f"{times[m]:.1f}" for m in methods),
+                         f"{SHORT.get(best, best)}, {times['cg'] / times[best]:.2f} ×"])
+        write("beyond.md", f"noise {name}", table(["noise", *(SHORT.get(m, m) for m in methods), "best, over CG"], rows))
+    few = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "deep_pipelined_cg:l=3"]
+    changes = ["", *(f"{p}=x{f}" for p in ("link_latency", "message", "memory_bandwidth", "cache_bandwidth", "kernel",
+                                         "network_bandwidth") for f in (0.5, 2))]
+    for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
+        rows = []
+        for change in changes:
+            flags = ["--set", change] if change else []
+            points = simulate(problem, few, "1024", *run[:-1], "25", *flags)
+            times = {m: us(points[1024, m]) for m in few}
+            best = min(times, key=times.get)
+            rows.append([change or "as documented", *(f"{times[m]:.1f}" for m in few),
+                         f"{SHORT[best]}, {times['cg'] / times[best]:.2f} ×"])
+        write("beyond.md", f"sensitivity {name}", table(["parameter", *(SHORT[m] for m in few), "best, over CG"], rows))
+    model(simulate("diagonal:poisson2d,2000", few, "1024", *run[:-1], "25"), few)
+
+
+def model(points, methods):
+    """A million ranks, not simulated: local work as on 16,384 ranks, all-reduces as recursive doubling makes them."""
+    def step(inside):  # of recursive doubling: processors, links (5 on a dragonfly's long ways)
+        return 2 * 0.3 + (0.3 if inside else 5 * 0.15)
+    rows = []
+    for log in (14, 16, 18, 20):
+        reduction = 4 * step(True) + (log - 4) * step(False)
+        row = []
+        for m in methods:
+            point = points[1024, m]
+            local = us(point) - 1e6 * point["kernels"]["reductions"]
+            depth = int(m[-1]) if "=" in m else int(m != "cg")
+            row.append(2 * reduction + local if depth == 0 else max(local, reduction / depth))
+        rows.append([f"{2 ** log:,}", f"{reduction:.1f}", *(f"{t:.1f}" for t in row), f"{row[0] / min(row):.2f}"])
+    write("beyond.md", "model", table(["ranks", "an all-reduce", *(SHORT[m] for m in methods), "best over CG"], rows))
+
+
+experiments = {"cg": cg, "gmres": gmres, "bicgstab": bicgstab, "beyond": beyond}
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("experiment", nargs="+", choices=experiments)
+parser.add_argument("--stretto", type=pathlib.Path, default=root / "build/release/stretto")
+parser.add_argument("--keep", type=pathlib.Path, default=root / "build/scaling")
+arguments = parser.parse_args()
+arguments.keep.mkdir(parents=True, exist_ok=True)
+for experiment in arguments.experiment:
+    experiments[experiment]()
