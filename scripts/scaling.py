@@ -79,6 +79,22 @@ def cg():
         write("cg.md", f"goal {name}", speed_ups(points, CG))
 
 
+# Seconds, as printed by Yamazaki and others; Fig. 11 without and with overlap.
+PRINTED = {
+    "11": {"gmres": (.40, .40, .37, .37, .34, .34, .35, .35), "pipelined_gmres:l=2": (.42, .35, .31, .28, .27, .21, .26, .21),
+           "pipelined_gmres:l=5": (.41, .34, .31, .25, .27, .21, .26, .20),
+           "pipelined_gmres:l=10": (.40, .33, .31, .25, .27, .21, .26, .20)},
+    "13": {"gmres": (2.10, 1.25, .88, .64), "pipelined_gmres:l=2": (2.36, 1.36, .88, .68),
+           "pipelined_gmres:l=5": (2.32, 1.27, .84, .65), "pipelined_gmres:l=10": (2.20, 1.19, .83, .61),
+           "s_step_gmres:s=5": (1.85, 1.06, .74, .49), "s_step_gmres:s=10": (1.75, 1.04, .70, .47),
+           "pipelined_s_step_gmres:l=2,t=5": (2.03, 1.13, .78, .51)},
+    "16": {"gmres": (1.19, .62, .50, .43, .41), "pipelined_gmres:l=2": (1.66, .66, .43, .34, .28),
+           "pipelined_gmres:l=5": (1.59, .63, .43, .32, .27), "pipelined_gmres:l=10": (1.48, .59, .40, .31, .28),
+           "s_step_gmres:s=5": (1.04, .50, .36, .29, .26), "s_step_gmres:s=10": (.86, .45, .33, .25, .23),
+           "pipelined_s_step_gmres:l=2,t=5": (1.22, .52, .35, .27, .23)}}
+BRACKETS = {"gmres": (1, 1, 1, 1), "pipelined_gmres:l=2": (.89, .92, 1, 1), "pipelined_gmres:l=5": (.91, .98, 1.05, 1.05),
+            "pipelined_gmres:l=10": (.95, 1.05, 1.06, 1.11), "s_step_gmres:s=5": (1.14, 1.18, 1.19, 1.38),
+            "s_step_gmres:s=10": (1.20, 1.20, 1.26, 1.45), "pipelined_s_step_gmres:l=2,t=5": (1.03, 1.11, 1.13, 1.33)}
 GMRES = ["gmres", *(f"pipelined_gmres:l={l}" for l in (2, 5, 10)), *(f"s_step_gmres:s={s}" for s in (5, 10)),
          "pipelined_s_step_gmres:l=2,t=5"]
 
@@ -97,7 +113,8 @@ def gmres():
     nodes = (20, 30, 40, 50)
     write("gmres.md", "figure 11", table(
         ["seconds", *(f"{6 * n} ranks, {mode}" for n in nodes for mode in both)],
-        [[label(x), *(f"{seconds(both[mode][n, x], 30):.3f}" for n in nodes for mode in both)] for x in pipelined]))
+        [[label(x), *(f"{seconds(both[mode][n, x], 30):.3f} / {p:.2f}" for (n, mode), p in
+                      zip(((n, mode) for n in nodes for mode in both), PRINTED["11"][label(x)]))] for x in pipelined]))
 
     for figure, problem, m, nodes, per_node in (("12", "poisson2d:1024", 30, "10,20,30,40,50", 6),
                                                 ("13", "poisson3d27:128", 20, "10,20,30,40", 6),
@@ -105,10 +122,22 @@ def gmres():
         methods = with_m(GMRES, m)
         points = simulate(problem, methods, nodes, *run, "--iterations", str(3 * m), "--ranks-per-node", str(per_node))
         counts = sorted({n for n, _ in points})
+        printed = PRINTED.get(figure)
+        def cell(k, n, x):
+            text = f"{seconds(points[n, x], m):.3f} ({us(points[n, methods[0]]) / us(points[n, x]):.2f})"
+            if printed:
+                speed_up = BRACKETS[label(x)][k] if figure == "13" else printed["gmres"][k] / printed[label(x)][k]
+                text += f" / {printed[label(x)][k]:.2f} ({speed_up:.2f})"
+            return text
         write("gmres.md", f"figure {figure}", table(
             ["seconds (speed-up)", *(f"{per_node * n} ranks" for n in counts)],
-            [[label(x), *(f"{seconds(points[n, x], m):.3f} ({us(points[n, methods[0]]) / us(points[n, x]):.2f})"
-                          for n in counts)] for x in methods]))
+            [[label(x), *(cell(k, n, x) for k, n in enumerate(counts))] for x in methods]))
+        if figure == "12":
+            both = {"l-GMRES, l = 2": 1, "s-GMRES, s = 5": 4, "s-GMRES, s = 10": 5}
+            write("gmres.md", "ratios", table(
+                ["(2,5)-GMRES over", "printed, up to", *(f"{6 * n} ranks" for n in counts)],
+                [[name, printed, *(f"{us(points[n, methods[k]]) / us(points[n, methods[-1]]):.2f}" for n in counts)]
+                 for (name, k), printed in zip(both.items(), ("1.67", "1.22", "1.09"))]))
 
 
 PLAIN = ["bicgstab", "improved_bicgstab", "pipelined_bicgstab"]
