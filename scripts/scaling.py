@@ -77,6 +77,44 @@ def cg():
         points = simulate(problem, CG, "8..1024", *run, "--exchanges", "memory")
         write("cg.md", f"figure 3 {name}", breakdown(points, 128, CG))
         write("cg.md", f"goal {name}", speed_ups(points, CG))
+        timeline(f"timeline_{name}", problem, ["cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=2"], 120)
+
+
+COLOURS = {"apply": "#4c78a8", "vectors": "#72b7b2", "reductions": "#e45756", "halo": "#f2cf5b", "reduction": "#f58518"}
+
+
+def timeline(name, problem, methods, span):
+    """Rank 0 of 128 nodes for so many µs: what ran, and below what was in flight, from the traces of a run."""
+    prefix = arguments.keep / f"{name}-"
+    simulate(problem, methods, "128", "--machine", "cori", "--dry", "--iterations", "30", "--exchanges", "memory",
+             "--trace", str(prefix))
+    parts, y = [], 20
+    for method in methods:
+        file = prefix.with_name(prefix.name + "".join(c if c.isalnum() or c == "_" else "-" for c in method) + ".json")
+        events = json.loads(file.read_text())["traceEvents"]
+        tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name" and e["pid"] == 0}
+        spans = [e for e in events if e["ph"] == "X" and e["pid"] == 0]
+        products = sorted(e["ts"] for e in spans if e["name"] == "apply")
+        first = products[len(products) // 2]
+        lanes = sorted(t for t in {e["tid"] for e in spans} if tracks[t].startswith("reduction"))
+        parts.append(f'<text x="4" y="{y + 14}">{SHORT[method]}</text>')
+        shown = 0
+        for lane in [next(t for t in tracks if tracks[t] == "kernels"), *lanes]:
+            inside = [e for e in spans if e["tid"] == lane and first - e["dur"] < e["ts"] < first + span]
+            for e in inside:
+                begin, end = max(e["ts"] - first, 0), min(e["ts"] + e["dur"] - first, span)
+                parts.append(f'<rect x="{70 + 800 * begin / span:.1f}" y="{y + 22 * shown}" width="{800 * (end - begin) / span:.1f}" '
+                             f'height="18" fill="{COLOURS.get(e["name"], "#bbb")}" stroke="white"/>')
+            shown += bool(inside)
+        y += 22 * shown + 14
+    for k, (what, text) in enumerate({"apply": "A", "vectors": "vectors", "halo": "halo", "reductions": "waiting for a reduction",
+                                      "reduction": "reduction in flight"}.items()):
+        parts.append(f'<rect x="{70 + 150 * k}" y="{y}" width="14" height="14" fill="{COLOURS[what]}"/>'
+                     f'<text x="{90 + 150 * k}" y="{y + 12}">{text}</text>')
+    parts.append(f'<text x="70" y="{y + 34}">{span} µs of rank 0 on 128 nodes, simulated</text>')
+    (pages / f"{name}.svg").write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="880" height="{y + 44}" font-family="sans-serif" font-size="12">\n'
+        '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n")
 
 
 # Seconds, as printed by Yamazaki and others; Fig. 11 without and with overlap.

@@ -479,7 +479,8 @@ int run_simulate(int argc, char** argv) {
     app.add_option("--json", arguments.json_file,
                    "Write all parameters and results to this file (- for standard output)");
     app.add_option("--plot", arguments.plot, "Draw the speed-up over the nodes: FILE.png or FILE.svg");
-    app.add_option("--trace", arguments.trace, "Write timelines to PREFIXmethod.json, in Chrome's trace format");
+    app.add_option("--trace", arguments.trace,
+                   "Write the timelines of the first four ranks to PREFIXmethod.json, in Chrome's trace format");
     app.add_flag("--progress", arguments.progress, "Show the progress line also where standard error is no terminal");
     try {
         app.parse(argc, argv);

@@ -267,7 +267,11 @@ public:
         if (options.history)
             for (std::size_t k = 0; k < result.history.size(); ++k)
                 line["history"].push_back(result.history[k] / result.columns[k % result.columns.size()].norm_b);
-        if (!trace_file.empty()) trace.write(comm_, fmt::format("{}{}.json", trace_file, spec.name));
+        if (!trace_file.empty()) {
+            std::string file = method;
+            std::ranges::replace_if(file, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '-');
+            trace.write(comm_, fmt::format("{}{}.json", trace_file, file));
+        }
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
         line["simulated_in"] = took.count();
         if (comm_.rank() != 0) return;
