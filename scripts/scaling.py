@@ -8,7 +8,7 @@ runs are kept in a folder, so that what has been simulated is not simulated agai
 import argparse
 import hashlib
 import json
-import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -20,16 +20,38 @@ SHORT = {"pipelined_cg": "p-CG", "cg": "CG", **{f"deep_pipelined_cg:l={l}": f"p(
 
 
 def simulate(problem, methods, nodes, *more):
-    """The points of a run, by (nodes, method)."""
-    command = [arguments.stretto, "simulate", "--problem", problem, "--nodes", nodes, *more, "--methods", *methods]
-    kept = arguments.keep / (hashlib.sha256("\0".join(command[1:]).encode()).hexdigest()[:20] + ".json")
-    if not kept.exists():
-        print("$", " ".join(["stretto", *command[1:]]), flush=True)
-        part = kept.with_suffix(".part")
-        subprocess.run([*command, "--json", part], check=True, stdout=subprocess.DEVNULL)
-        part.rename(kept)
-    points = json.loads(kept.read_text())["points"]
-    return {(point["nodes"], point["method"]): point for point in points}
+    """The points of a run, by (nodes, method): a run for each number of nodes, FIRST..LAST or a list with commas."""
+    if ".." in nodes:
+        first, last = map(int, nodes.split(".."))
+        counts = [first << k for k in range((last // first).bit_length())]
+    else:
+        counts = [int(n) for n in nodes.split(",")]
+    points = {}
+    for n in counts:
+        command = [arguments.stretto, "simulate", "--problem", problem, "--nodes", str(n), *more, "--methods", *methods]
+        kept = arguments.keep / (hashlib.sha256("\0".join(command[1:]).encode()).hexdigest()[:20] + ".json")
+        if not kept.exists():
+            print("$", " ".join(["stretto", *command[1:]]), flush=True)
+            part = kept.with_suffix(f".{os.getpid()}")
+            subprocess.run([*command, "--json", part], check=True, stdout=subprocess.DEVNULL)
+            part.rename(kept)
+        points |= {(n, point["method"]): point for point in json.loads(kept.read_text())["points"]}
+    return points
+
+
+def plot(name, points, methods, title):
+    """Speed-up over the first method on the fewest nodes, with the ideal line."""
+    nodes = sorted({n for n, _ in points})
+    first = us(points[nodes[0], methods[0]])
+    curves = [("ideal", [(n, n / nodes[0]) for n in nodes]),
+              *((SHORT.get(m, m), [(n, first / us(points[n, m])) for n in nodes]) for m in methods)]
+    script = (f"set terminal svg size 700,450 background 'white'\nset output '{pages / name}.svg'\nset title '{title}'\n"
+              "set logscale xy 2\nset grid\nset key left top\nset xlabel 'nodes'\nset ylabel 'speed-up'\nplot "
+              + ", ".join(f"'-' with linespoints {'dashtype 2 ' if k == 0 else ''}title '{label}'"
+                          for k, (label, _) in enumerate(curves)) + "\n")
+    for _, curve in curves:
+        script += "".join(f"{x} {y}\n" for x, y in curve) + "e\n"
+    subprocess.run(["gnuplot"], input=script, text=True, check=True)
 
 
 def table(head, rows):
@@ -68,10 +90,11 @@ def breakdown(points, nodes, methods):
 
 def cg():
     """Cornelis, Cools, Ghysels and Vanroose 2019, Fig. 2 and 3."""
-    run = ["--machine", "cori", "--dry", "--iterations", "30"]
+    run = ["--machine", "cori", "--dry", "--iterations", "16"]
     for size in ("100x100x50", "150x150x100", "200x200x150"):
         points = simulate(f"poisson3d27:{size}", CG, "8..1024", *run, "--deal", "boxes", "--precond", "matrix",
-                          "--exchanges", "memory", "--plot", str(pages / f"cg_{size}.svg"))
+                          "--exchanges", "memory")
+        plot(f"cg_{size}", points, CG, f"simulated: 27-point Laplacian {size}, Cori, 16 ranks per node")
         write("cg.md", f"figure 2 {size}", speed_ups(points, CG))
     for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
         points = simulate(problem, CG, "8..1024", *run, "--exchanges", "memory")
@@ -230,7 +253,7 @@ def bicgstab():
 
 def beyond():
     """Noise, and what the conclusions hang on, on 1024 nodes of 16 ranks; and a model beyond them."""
-    run = ["--machine", "cori", "--dry", "--exchanges", "memory", "--iterations", "30"]
+    run = ["--machine", "cori", "--dry", "--exchanges", "memory", "--iterations", "16"]
     methods = ["cg", "single_reduction_cg", *CG[1:]]
     noises = {"none": [], "imbalance 0.1": ["--imbalance", "0.1"], "imbalance 0.5": ["--imbalance", "0.5"],
               "detours of 10 µs, 100/s": ["--detours", "10e-6,100"], "detours of 100 µs, 10/s": ["--detours", "100e-6,10"]}
@@ -250,13 +273,13 @@ def beyond():
         rows = []
         for change in changes:
             flags = ["--set", change] if change else []
-            points = simulate(problem, few, "1024", *run[:-1], "25", *flags)
+            points = simulate(problem, few, "1024", *run, *flags)
             times = {m: us(points[1024, m]) for m in few}
             best = min(times, key=times.get)
             rows.append([change or "as documented", *(f"{times[m]:.1f}" for m in few),
                          f"{SHORT[best]}, {times['cg'] / times[best]:.2f} ×"])
         write("beyond.md", f"sensitivity {name}", table(["parameter", *(SHORT[m] for m in few), "best, over CG"], rows))
-    model(simulate("diagonal:poisson2d,2000", few, "1024", *run[:-1], "25"), few)
+    model(simulate("diagonal:poisson2d,2000", few, "1024", *run), few)
 
 
 def model(points, methods):

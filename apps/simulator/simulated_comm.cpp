@@ -48,6 +48,7 @@ struct SimulatedComm::World {
     struct Inbox {
         std::unordered_map<int, std::deque<Parcel>> from;
         s4u::Actor* waiting = nullptr;
+        int awaited = 0;  // from whom
     };
 
     std::unordered_map<long, SimulatedComm*> ranks;  // by actor
@@ -58,7 +59,7 @@ struct SimulatedComm::World {
     std::vector<std::int64_t> counts;
     std::vector<double> largest;
     struct {
-        int number = 0, arrived = 0;
+        int arrived = 0;
         std::vector<s4u::Actor*> waiting;
     } meeting;
     std::map<std::pair<s4u::Host*, s4u::Host*>, double> latencies;
@@ -167,15 +168,14 @@ void SimulatedComm::work(double bytes) {
 
 /// Waits for all ranks, in no virtual time.
 void SimulatedComm::meet() {
-    auto& [number, arrived, waiting] = world_.meeting;
-    if (++arrived == size()) {
-        arrived = 0;
-        ++number;
-        for (auto* const actor : std::exchange(waiting, {})) actor->resume();
+    auto& meeting = world_.meeting;
+    if (++meeting.arrived == size()) {
+        meeting.arrived = 0;
+        for (auto* const actor : std::exchange(meeting.waiting, {})) actor->resume();
         return;
     }
-    waiting.push_back(s4u::Actor::self());
-    for (const int mine = number; number == mine;) s4u::this_actor::suspend();
+    meeting.waiting.push_back(s4u::Actor::self());
+    s4u::this_actor::suspend();
 }
 
 std::int64_t SimulatedComm::sum_before(std::int64_t mine) {
@@ -234,10 +234,10 @@ Pending SimulatedComm::start_sum(std::span<const double> mine, std::span<double>
 
 /// What the law of the machine adds to the step at this level, in which groups of 2^level ranks become twice as large.
 double SimulatedComm::floor_of(int level, std::size_t bytes) const {
-    const auto [c0, c1, n0, n1] = costs_.all_reduce;
-    if ((c0 == 0 && c1 == 0) || level < 0) return 0;
+    const auto& c = costs_.all_reduce;
+    if ((c[0] == 0 && c[1] == 0) || level < 0) return 0;
     const auto law = [&](int log_nodes) {
-        return c0 + c1 * std::pow(static_cast<double>(bytes), n0) * std::pow(2.0, n1 * log_nodes);
+        return c[0] + c[1] * std::pow(static_cast<double>(bytes), c[2]) * std::pow(2.0, c[3] * log_nodes);
     };
     const int inside = std::bit_width(static_cast<unsigned>(costs_.ranks_per_node - 1));  // levels within a node
     if (level < inside) return law(0) / inside;
@@ -413,7 +413,7 @@ Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::spa
                 {}};
             if (!options_.dry) parcel.data.assign(data.begin(), data.end());
             inbox.from[rank()].push_back(std::move(parcel));
-            if (auto* const waiting = std::exchange(inbox.waiting, nullptr)) waiting->resume();
+            if (inbox.waiting && inbox.awaited == rank()) std::exchange(inbox.waiting, nullptr)->resume();
         }
         owed_ += static_cast<double>(sends.size()) * costs_.message;
         return {*this, ticket};
@@ -444,6 +444,7 @@ void SimulatedComm::take_parcels(Flying& flying) {
         auto& parcels = inbox.from[from];
         while (parcels.empty()) {
             inbox.waiting = s4u::Actor::self();
+            inbox.awaited = from;
             s4u::this_actor::suspend();
         }
         arrival = std::max(arrival, parcels.front().arrival);
