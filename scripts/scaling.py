@@ -279,7 +279,7 @@ def beyond():
             rows.append([change or "as documented", *(f"{times[m]:.1f}" for m in few),
                          f"{SHORT[best]}, {times['cg'] / times[best]:.2f} ×"])
         write("beyond.md", f"sensitivity {name}", table(["parameter", *(SHORT[m] for m in few), "best, over CG"], rows))
-    model(simulate("diagonal:poisson2d,2000", few, "1024", *run), few)
+    model(simulate("poisson2d:2000", few, "1024", *run), few)
 
 
 def model(points, methods):
