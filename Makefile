@@ -14,11 +14,20 @@ demo: configure ## Solves a 3D Poisson problem and a real matrix with every meth
 	@cmake --build $(build) -j $(JOBS) --target stretto_cli
 	@STRETTO=$(build)/stretto MPIEXEC="$$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' $(build)/CMakeCache.txt)" scripts/demo.sh
 
-test: build ## Builds everything and runs all tests
+# Where SimGrid is installed, the tests of the simulation run, too.
+test: build $(if $(shell command -v smpirun),simulator) ## Builds everything and runs all tests
 	@ctest --preset $(PRESET) -j $(JOBS) $(CTEST_ARGS)
 
 bench: build ## Runs the benchmarks
 	@scripts/bench.sh $(build)
+
+simulate: simulator configure ## Builds the simulation of large machines, for `stretto simulate`
+	@cmake --build $(build) -j $(JOBS) --target stretto_cli
+
+simulator:
+	@scripts/setup.sh build simulate
+	@cmake --preset simulate
+	@cmake --build build/simulate -j $(JOBS)
 
 # PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name; BENCH_ARGS='--help' shows the options.
 bench-peers: ## Compares with PETSc and hypre, writes docs/benchmarks.md
@@ -56,5 +65,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test bench bench-peers zoo check format build clean configure setup
+.PHONY: help demo test bench bench-peers zoo simulate simulator check format build clean configure setup
 .DEFAULT_GOAL := help

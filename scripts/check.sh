@@ -18,7 +18,14 @@ step() {  # step NAME COMMAND…
 step clang-format scripts/format.sh --dry-run -Werror
 step shellcheck xargs -0 shellcheck -e SC1091 \
     < <(find scripts tests .ci -type f \( -name '*.sh' -o -path .ci/run \) -print0)
+# shellcheck disable=SC2317  # called through step
 # Clang has no omp.h of GCC's here, and the checks are the same without; the warnings it counts are of system headers.
-step clang-tidy xargs -0 -n1 -P"$(nproc)" "$(command -v clang-tidy-19 || echo clang-tidy)" -p "$1" --quiet \
-    --extra-arg=-fno-openmp < <(find src apps -name '*.cpp' -print0) 2> >(grep -v 'warnings\? generated' >&2)
+lint() {  # lint BUILD: the files whose names, each ended by a zero, come in
+    xargs -0 -n1 -P"$(nproc)" "$(command -v clang-tidy-19 || echo clang-tidy)" -p "$1" --quiet \
+        --extra-arg=-fno-openmp 2> >(grep -v 'warnings\? generated' >&2)
+}
+step clang-tidy lint "$1" < <(find src apps -name '*.cpp' -not -path 'apps/simulator/*' -print0)
+if [[ -e build/simulate/compile_commands.json ]]; then
+    step 'clang-tidy of the simulator' lint build/simulate < <(find apps/simulator -name '*.cpp' -print0)
+fi
 exit "$failed"

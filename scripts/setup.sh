@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check, peers) take and this machine lacks, from
+# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check, peers, simulate) take and this machine lacks, from
 # Debian's packages. Does nothing, quickly, where all is there.
 set -euo pipefail
 
@@ -12,8 +12,9 @@ for group in "$@"; do
         openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
         peers) packages+=(libpetsc-real-dev libhypre-dev libhmat-oss-dev) ;;
+        simulate) packages+=(libsimgrid-dev) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
-        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers)" >&2; exit 2 ;;
+        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers, simulate)" >&2; exit 2 ;;
     esac
 done
 

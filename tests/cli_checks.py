@@ -186,6 +186,54 @@ def trace(path, result, ranks):
         assert bool(exchanges) == (int(ranks) > 1), f"{len(exchanges)} exchanges"
 
 
+def points_of(path):
+    return read_json(path)["points"]
+
+
+def simulated(simulation, method, result, history):
+    """A simulated solve went as the one with MPI."""
+    point = next(p for p in points_of(simulation) if p["method"] == method)
+    run = read_json(result)
+    with open(history, encoding="utf-8") as file:
+        residuals = [float(row[-1]) for row in list(csv.reader(file))[1:]]
+    assert point["status"] == run["status"] == "converged", f"{point['status']}, {run['status']}"
+    assert len(point["history"]) == len(residuals), f"{len(point['history'])} iterations, {len(residuals)} with MPI"
+    # Sums of ranks differ in their order; what that does grows from one iteration to the next.
+    for k, (a, b) in enumerate(zip(point["history"], residuals)):
+        assert math.isclose(a, b, rel_tol=1e-6), f"iteration {k + 1}: {a}, {b} with MPI"
+
+
+def backends(first, second, third, fourth):
+    """The same numbers to the last bit where sums have one order; times as close as contention lets them be."""
+    def agree(one, other, methods, tolerance):
+        for p, q in list(zip(points_of(one), points_of(other), strict=True))[:methods]:
+            assert math.isclose(p["relative_residual"], q["relative_residual"], rel_tol=1e-9), f"{one}, {other}: residuals"
+            assert math.isclose(p["seconds_per_iteration"], q["seconds_per_iteration"], rel_tol=tolerance), \
+                f"{p['method']}: {p['seconds_per_iteration']} in {one}, {q['seconds_per_iteration']} in {other}"
+    agree(first, second, 1, 0.02)  # cg waits at once: progress or not is the same
+    agree(second, third, None, 0.1)
+    agree(third, fourth, None, 0.1)
+
+
+def faster(first, second):
+    """The first method is: others may hide what differs."""
+    p, q = points_of(first)[0], points_of(second)[0]
+    assert p["seconds_per_iteration"] < q["seconds_per_iteration"], f"{p['method']} is not"
+
+
+def costs_as(dry, real):
+    for p, q in zip(points_of(dry), points_of(real), strict=True):
+        assert math.isclose(p["seconds_per_iteration"], q["seconds_per_iteration"], rel_tol=0.01), \
+            f"{p['method']}: {p['seconds_per_iteration']} dry, {q['seconds_per_iteration']} with numerics"
+
+
+def same_times(first, second):
+    """Virtual times to the last digit."""
+    def times(path):
+        return [{key: value for key, value in p.items() if key != "simulated_in"} for p in points_of(path)]
+    assert times(first) == times(second), "times differ"
+
+
 def on_terminal(*command):
     """Runs a command on a pseudo-terminal and prints what came there; its exit code."""
     code = os.waitstatus_to_exitcode(pty.spawn(command, stdin_read=lambda _: b""))

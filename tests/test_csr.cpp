@@ -222,7 +222,7 @@ TEST(Csr, RowsInStepGiveTheSameProduct) {
                 if (comm.size() == 1) {
                     EXPECT_EQ(A.forms().repeated, 0);
                     EXPECT_EQ(A.forms().in_step, each.pays ? A.local_rows() : 0);
-                    EXPECT_LT(A.forms().bytes, (!each.pays ? 1.1 : each.single ? 0.4 : 0.75) * C.forms().bytes);
+                    EXPECT_LT(A.forms().bytes(), (!each.pays ? 1.1 : each.single ? 0.4 : 0.75) * C.forms().bytes());
                 }
                 for (const int columns : {1, 2, 3, 7, 16, 33}) {
                     const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);

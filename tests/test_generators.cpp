@@ -15,7 +15,7 @@ using Dense = std::vector<std::vector<double>>;
 
 /// The whole matrix, made in pieces that begin at `cuts`.
 Dense dense(std::string_view spec, std::vector<Global> cuts = {}) {
-    const auto [rows, make] = generator(spec);
+    const auto [rows, make, grid] = generator(spec);
     cuts.insert(cuts.begin(), 0);
     cuts.push_back(rows);
     Dense result;

@@ -99,3 +99,6 @@ int run_overlap(stretto::MpiComm& mpi, const OverlapArguments& arguments, const 
 
 /// Prints methods, preconditioners and problems, with options and costs. On one rank.
 int run_list(const std::string& json);
+
+/// Runs methods on a simulated cluster, in processes of its own. Called without MPI, with the command's own arguments.
+int run_simulate(int argc, char** argv);

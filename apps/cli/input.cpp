@@ -82,7 +82,7 @@ std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
     };
     const double repeated = percent(forms.repeated), in_step = percent(forms.in_step);
     const auto different = all_max(A.comm(), Global{forms.different});
-    const double per_nonzero = all_sum(A.comm(), forms.bytes) / static_cast<double>(A.nonzeros());
+    const double per_nonzero = all_sum(A.comm(), forms.bytes()) / static_cast<double>(A.nonzeros());
     std::string what;
     if (repeated > 0) what += fmt::format(", {:.1f} % of the rows repeat one of {} rows", repeated, different);
     if (in_step > 0) what += fmt::format(", columns of {:.1f} % of the rows run in step", in_step);

@@ -208,6 +208,8 @@ int run(int argc, char** argv, int rank) {
     add_machine_option(overlap_command, overlap.machine);
     overlap_command->add_flag("--progress", overlap.progress, "Show the progress line also through mpirun");
 
+    app.add_subcommand("simulate", "Run methods on a simulated cluster");  // main takes it before
+
     std::string list_json;
     auto* list_command = app.add_subcommand("list", "Methods, preconditioners and problems, with options and costs");
     list_command->add_option("--json", list_json, "Write as JSON to this file (- for standard output)");
@@ -216,7 +218,7 @@ int run(int argc, char** argv, int rank) {
         if (command != "solve" && command != "bem" && command != "kernel" && command != "bench" &&
             command != "overlap" && command != "list")
             throw stretto::InputError(fmt::format(
-                "there is no command '{}'; there are solve, bem, kernel, bench, overlap and list", command));
+                "there is no command '{}'; there are solve, bem, kernel, bench, overlap, simulate and list", command));
     }
     try {
         app.parse(argc, argv);
@@ -249,6 +251,7 @@ int run(int argc, char** argv, int rank) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "simulate") return run_simulate(argc - 1, argv + 1);
     // Of those that compute, the main thread alone communicates; a progress thread does so beside it.
     int provided = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

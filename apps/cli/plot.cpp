@@ -28,7 +28,8 @@ bool shown(double value) { return std::isfinite(value) && value > 0; }
 
 }  // namespace
 
-Plot::Plot(std::string path) : path_(std::move(path)), format_(std::filesystem::path(path_).extension()) {
+Plot::Plot(std::string path, Axes axes)
+    : path_(std::move(path)), format_(std::filesystem::path(path_).extension()), axes_(std::move(axes)) {
     if (format_ != ".png" && format_ != ".svg")
         throw InputError(fmt::format("--plot {}: the name must end in .png or .svg", path_));
     format_.erase(0, 1);
@@ -46,9 +47,9 @@ void Plot::add(const std::string& label, const Result& result) {
             const double norm = result.columns[i % columns].norm_b;
             const double value = history[i] / (norm > 0 ? norm : 1);
             if (i % columns == 0)
-                made.values.push_back(value);
+                made.points.emplace_back(made.points.size() + 1, value);
             else
-                made.values.back() = std::max(made.values.back(), value);
+                made.points.back().second = std::max(made.points.back().second, value);
         }
     };
     curve(label, false, result.history);
@@ -56,20 +57,23 @@ void Plot::add(const std::string& label, const Result& result) {
     ++methods_;
 }
 
+void Plot::add(const std::string& label, std::vector<std::pair<double, double>> points, bool dashed) {
+    curves_.push_back({label, dashed, methods_++, std::move(points)});
+}
+
 std::string Plot::gnuplot(const std::string& title) const {
     std::string script = fmt::format(
         "set terminal {} size 900,600\nset output {}\nset title {} noenhanced\nset key noenhanced outside bottom "
-        "center horizontal\nset logscale y\n"
-        "set format y '%.0e'\nset grid\nset xlabel 'iteration'\nset ylabel 'relative residual'\nplot ",
-        format_ == "png" ? "pngcairo" : "svg", quoted(path_), quoted(title));
+        "center horizontal\nset logscale {}\nset format y '{}'\nset grid\nset xlabel '{}'\nset ylabel '{}'\nplot ",
+        format_ == "png" ? "pngcairo" : "svg", quoted(path_), quoted(title), axes_.logarithmic_x ? "xy 2" : "y",
+        axes_.logarithmic_x ? "%g" : "%.0e", axes_.x, axes_.y);
     for (const auto& curve : curves_)
         script += fmt::format("{}'-' with lines linewidth 1.5 linecolor {} dashtype {} title {}",
                               &curve == curves_.data() ? "" : ", ", curve.color + 1, curve.dashed ? 2 : 1,
                               quoted(curve.label));
     for (const auto& curve : curves_) {
         script += "\n";
-        for (std::size_t i = 0; i < curve.values.size(); ++i)
-            script += shown(curve.values[i]) ? fmt::format("{} {:.6e}\n", i + 1, curve.values[i]) : "\n";
+        for (const auto& [x, y] : curve.points) script += shown(y) ? fmt::format("{} {:.6e}\n", x, y) : "\n";
         script += "e";
     }
     return script + "\n";
@@ -78,16 +82,16 @@ std::string Plot::gnuplot(const std::string& title) const {
 std::string Plot::matplotlib(const std::string& title) const {
     std::string script = fmt::format(
         "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt\nfigure, axes = "
-        "plt.subplots(figsize=(9, 6))\naxes.set(title={}, yscale='log', xlabel='iteration', ylabel='relative "
-        "residual')\naxes.grid(True)\n",
-        quoted(title));
+        "plt.subplots(figsize=(9, 6))\naxes.set(title={}, yscale='log', xscale='{}', xlabel='{}', "
+        "ylabel='{}')\naxes.grid(True)\n",
+        quoted(title), axes_.logarithmic_x ? "log" : "linear", axes_.x, axes_.y);
     for (const auto& curve : curves_) {
         script += "axes.plot([";
-        for (std::size_t i = 0; i < curve.values.size(); ++i)
-            if (shown(curve.values[i])) script += fmt::format("{},", i + 1);
+        for (const auto& [x, y] : curve.points)
+            if (shown(y)) script += fmt::format("{},", x);
         script += "], [";
-        for (const double value : curve.values)
-            if (shown(value)) script += fmt::format("{:.6e},", value);
+        for (const auto& [x, y] : curve.points)
+            if (shown(y)) script += fmt::format("{:.6e},", y);
         script += fmt::format("], '{}', color='C{}', label={})\n", curve.dashed ? "--" : "-", curve.color,
                               quoted(curve.label));
     }

@@ -74,6 +74,7 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int 
     repeated_.resize(interior_.size());
     in_step_.resize(interior_.size());
     if (storage == Storage::automatic) each_part([&](std::size_t part) { find_runs(part); });
+    forms_ = count_forms();
 }
 
 template <class T>
@@ -219,11 +220,13 @@ void CsrMatrix<T>::check_shapes(MultiVector<T> x, MultiVector<T> y) const {
 template <class T>
 void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
     check_shapes(x, y);
-    comm_->charge(bytes(x.columns()));
-    if (halo_.empty()) return multiply_interior(x, y);
+    const double after = interface_bytes(x.columns());
     auto arriving = halo_.start(x.data(), x.columns(), threads_);
+    comm_->charge(bytes(x.columns()) - after);
     multiply_interior(x, y);
+    if (halo_.empty()) return;
     arriving.wait();
+    comm_->charge(after);
     multiply_interface(x, y);
 }
 
@@ -314,22 +317,15 @@ void CsrMatrix<T>::apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
 }
 
 template <class T>
-double CsrMatrix<T>::bytes(int columns) const {
-    const auto vector_rows = 2 * static_cast<std::size_t>(local_rows_) + halo_.rows().size();
-    return forms().bytes + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
-}
-
-template <class T>
-auto CsrMatrix<T>::forms() const -> Forms {
+auto CsrMatrix<T>::count_forms() const -> Forms {
     Forms forms;
-    forms.bytes = sizeof(Index);  // the end of the last row
-    const auto add_rows = [&](Index begin, Index end) {
+    forms.interior_bytes = sizeof(Index);  // the end of the last row
+    const auto of_rows = [&](Index begin, Index end) {
         const auto rows = static_cast<double>(end - begin), nonzeros = static_cast<double>(start_[end] - start_[begin]);
-        forms.bytes +=
-            nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
+        return nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
     };
     for (std::size_t part = 0; part < interior_.size(); ++part) {
-        forms.bytes += repeated_[part].bytes() + in_step_[part].bytes();
+        forms.interior_bytes += repeated_[part].bytes() + in_step_[part].bytes();
         forms.different = std::max(forms.different, repeated_[part].different_rows());
         for (const auto [begin, end] : interior_[part]) {
             if (repeated_[part])
@@ -337,11 +333,27 @@ auto CsrMatrix<T>::forms() const -> Forms {
             else if (in_step_[part])
                 forms.in_step += end - begin;
             else
-                add_rows(begin, end);
+                forms.interior_bytes += of_rows(begin, end);
         }
-        for (const auto& [row, halo_begin] : interface_[part]) add_rows(row, row + 1);
+        for (const auto& [row, halo_begin] : interface_[part]) forms.interface_bytes += of_rows(row, row + 1);
+        forms.interface += static_cast<Index>(interface_[part].size());
     }
     return forms;
+}
+
+template <class T>
+double CsrMatrix<T>::bytes(int columns) const {
+    const auto interior_rows = static_cast<std::size_t>(local_rows_ - forms_.interface);
+    return forms_.interior_bytes +
+           static_cast<double>(2 * interior_rows * static_cast<std::size_t>(columns) * sizeof(T)) +
+           interface_bytes(columns);
+}
+
+/// The part of it that waits for the halo.
+template <class T>
+double CsrMatrix<T>::interface_bytes(int columns) const {
+    const std::size_t vector_rows = 2 * static_cast<std::size_t>(forms_.interface) + halo_.rows().size();
+    return forms_.interface_bytes + static_cast<double>(vector_rows * static_cast<std::size_t>(columns) * sizeof(T));
 }
 
 template <class T>

@@ -102,7 +102,7 @@ Generator on_grid(Cell size, bool corners, Coefficient coefficient) {
         }
         return rows;
     };
-    return {size.x * size.y * size.z, make};
+    return {size.x * size.y * size.z, make, {size.x, size.y, size.z}};
 }
 
 constexpr bool is_diagonal(const Cell& step) { return step == Cell{0, 0, 0}; }
@@ -198,7 +198,7 @@ Generator diagonal(const Spec& spec, const ProblemKind& kind, const Options&) {
         }
         return rows;
     };
-    return {*size * *size, make};
+    return {*size * *size, make, {*size, *size, 1}};
 }
 
 constexpr OptionInfo convection3d_options[] = {{"peclet", 20, 0, 1e12, "convection over diffusion on the unit cube"}};
@@ -242,7 +242,7 @@ Generator generator(std::string_view text) {
 Problem generate(const Comm& comm, std::string_view spec) {
     std::optional<Problem> problem;
     agree(comm, [&] {
-        const auto [rows, make] = generator(spec);
+        const auto [rows, make, grid] = generator(spec);
         auto partition = Partition::even(rows, comm.size());
         auto mine = make(partition.first(comm.rank()), partition.first(comm.rank() + 1));
         problem.emplace(std::move(partition), std::move(mine));

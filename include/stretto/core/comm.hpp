@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -93,6 +94,13 @@ public:
         auto pending = post_exchange(receives, sends);
         pending.exchange_since_ = start;
         return pending;
+    }
+
+    /// Collective. The sum of `mine` over the ranks before this one.
+    virtual std::int64_t sum_before(std::int64_t mine) {
+        std::int64_t before = 0;
+        MPI_Exscan(&mine, &before, 1, MPI_INT64_T, MPI_SUM, mpi_);
+        return rank_ == 0 ? 0 : before;
     }
 
     /// A kernel moved this many bytes through memory: nothing here, virtual time in a simulation.

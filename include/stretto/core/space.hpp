@@ -25,14 +25,10 @@ public:
     Space(Comm& comm, Index rows, int columns, int vectors, int threads, Formulation formulation)
         : comm_(comm),
           rows_(rows),
+          first_row_(comm.sum_before(rows)),
           sums_(columns),
           executor_(columns, threads, formulation, &comm, &sums_.ledger),
-          workspace_(rows, columns, vectors, threads) {
-        const Global mine = rows;
-        Global before = 0;
-        MPI_Exscan(&mine, &before, 1, MPI_INT64_T, MPI_SUM, comm.mpi());
-        first_row_ = comm.rank() == 0 ? 0 : before;
-    }
+          workspace_(rows, columns, vectors, threads) {}
 
     Comm& comm() const { return comm_; }
     Ledger& ledger() { return sums_.ledger; }
@@ -107,7 +103,7 @@ private:
 
     Comm& comm_;
     Index rows_;
-    Global first_row_ = 0;
+    Global first_row_;
     SumState sums_;
     CpuExecutor<T> executor_;
     Workspace<T> workspace_;

@@ -75,12 +75,14 @@ public:
 
     /// What products read besides compressed rows, on this rank.
     struct Forms {
-        Index repeated = 0;  ///< rows in runs of equal ones
-        int different = 0;   ///< equal ones counted once
-        Index in_step = 0;   ///< rows in runs whose columns run in step
-        double bytes = 0;    ///< of the matrix, that one product reads
+        Index repeated = 0;                              ///< rows in runs of equal ones
+        int different = 0;                               ///< equal ones counted once
+        Index in_step = 0;                               ///< rows in runs whose columns run in step
+        Index interface = 0;                             ///< rows that wait for the halo
+        double interior_bytes = 0, interface_bytes = 0;  ///< of the matrix alone, that a product reads
+        double bytes() const { return interior_bytes + interface_bytes; }
     };
-    Forms forms() const;
+    const Forms& forms() const { return forms_; }
 
     /// The local part of the diagonal; 0 where no entry is stored.
     std::vector<T> diagonal() const;
@@ -118,6 +120,8 @@ private:
     void deal_rows(const LocalRows<T>& rows);
     void store(const LocalRows<T>& rows);
     void find_runs(std::size_t part);
+    Forms count_forms() const;
+    double interface_bytes(int columns) const;
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
     void multiply_interior(MultiVector<T> x, MultiVector<T> y) const;
     void multiply_interface(MultiVector<T> x, MultiVector<T> y) const;
@@ -139,6 +143,7 @@ private:
     std::vector<std::vector<InterfaceRow>> interface_;
     std::vector<RepeatedRows<T>> repeated_;  // the interior ones again, where that pays
     std::vector<RowsInStep<T>> in_step_;     // or so
+    Forms forms_;
 
     Halo<T> halo_;
     mutable std::shared_ptr<const MatrixPowers<T>> powers_;

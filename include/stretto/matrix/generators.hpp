@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -16,6 +17,7 @@ namespace stretto {
 struct Generator {
     Global rows;
     std::function<LocalRows<double>(Global begin, Global end)> make;
+    std::array<Global, 3> grid;  ///< of which each cell is a row, numbered along x, then y, then z
 };
 
 /// A problem that can be generated, as `stretto list` prints it.

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "stretto/core/error.hpp"
+
+using namespace stretto;
+
+namespace {
+
+/// The boxes of a grid, as many in each direction that together they have the least surface.
+std::array<Global, 3> least_surface(const std::array<Global, 3>& grid, Global ranks) {
+    std::array<Global, 3> best{};
+    double least = std::numeric_limits<double>::infinity();
+    for (Global a = 1; a <= std::min(ranks, grid[0]); ++a)
+        for (Global b = 1; ranks % a == 0 && b <= std::min(ranks / a, grid[1]); ++b) {
+            const Global c = ranks / a / b;
+            if (a * b * c != ranks || c > grid[2]) continue;
+            const auto side = [&](int d, Global parts) {
+                return static_cast<double>(grid[static_cast<std::size_t>(d)]) / static_cast<double>(parts);
+            };
+            const double x = side(0, a), y = side(1, b), z = side(2, c);
+            const double surface = (c > 1 ? x * y : 0) + (a > 1 ? y * z : 0) + (b > 1 ? x * z : 0);
+            if (surface < least) {
+                least = surface;
+                best = {a, b, c};
+            }
+        }
+    if (best[0] == 0)
+        throw InputError(
+            fmt::format("a grid of {} × {} × {} cannot be dealt in {} boxes", grid[0], grid[1], grid[2], ranks));
+    return best;
+}
+
+Partition deal(const std::array<Global, 3>& grid, const std::array<Global, 3>& parts) {
+    std::vector<Global> first{0};
+    const auto size = [&](std::size_t d, Global k) { return grid[d] * (k + 1) / parts[d] - grid[d] * k / parts[d]; };
+    for (Global z = 0; z < parts[2]; ++z)
+        for (Global y = 0; y < parts[1]; ++y)
+            for (Global x = 0; x < parts[0]; ++x) first.push_back(first.back() + size(0, x) * size(1, y) * size(2, z));
+    return Partition(std::move(first));
+}
+
+}  // namespace
+
+Layout::Layout(const std::string& problem, int ranks, bool boxes)
+    : generator_(generator(problem)),
+      grid_(generator_.grid),
+      parts_(boxes ? least_surface(grid_, ranks) : std::array<Global, 3>{1, 1, 1}),
+      boxes_(boxes),
+      partition_(boxes ? deal(grid_, parts_) : Partition::even(generator_.rows, ranks)) {}
+
+std::array<Global, 3> Layout::box_of(int rank) const {
+    return {rank % parts_[0], rank / parts_[0] % parts_[1], rank / parts_[0] / parts_[1]};
+}
+
+/// A row of the problem, in the numbering of the layout.
+Global Layout::renumber(Global row) const {
+    const std::array<Global, 3> cell{row % grid_[0], row / grid_[0] % grid_[1], row / grid_[0] / grid_[1]};
+    std::array<Global, 3> box{}, inside{}, size{};
+    for (int d = 0; d < 3; ++d) {
+        box[d] = ((cell[d] + 1) * parts_[d] - 1) / grid_[d];
+        inside[d] = cell[d] - begin_of(d, box[d]);
+        size[d] = begin_of(d, box[d] + 1) - begin_of(d, box[d]);
+    }
+    const auto rank = static_cast<int>((box[2] * parts_[1] + box[1]) * parts_[0] + box[0]);
+    return partition_.first(rank) + (inside[2] * size[1] + inside[1]) * size[0] + inside[0];
+}
+
+LocalRows<double> Layout::rows(int rank) const {
+    if (!boxes_) return generator_.make(partition_.first(rank), partition_.first(rank + 1));
+    LocalRows<double> result;
+    const auto box = box_of(rank);
+    std::vector<std::pair<Global, double>> row;
+    for (Global z = begin_of(2, box[2]); z < begin_of(2, box[2] + 1); ++z)
+        for (Global y = begin_of(1, box[1]); y < begin_of(1, box[1] + 1); ++y) {
+            const Global line = (z * grid_[1] + y) * grid_[0];
+            const auto made = generator_.make(line + begin_of(0, box[0]), line + begin_of(0, box[0] + 1));
+            for (Index i = 0; i < made.rows(); ++i) {
+                row.clear();
+                for (auto k = static_cast<std::size_t>(made.start[i]); k < static_cast<std::size_t>(made.start[i + 1]);
+                     ++k)
+                    row.emplace_back(renumber(made.columns[k]), made.values[k]);
+                std::ranges::sort(row);
+                for (const auto& [column, value] : row) {
+                    result.columns.push_back(column);
+                    result.values.push_back(value);
+                }
+                result.start.push_back(static_cast<Global>(result.columns.size()));
+            }
+        }
+    return result;
+}
+
+Footprint::Footprint(const Layout& layout, int rank) {
+    const auto& partition = layout.partition();
+    const Global first = partition.first(rank), last = partition.first(rank + 1);
+    const auto local = layout.rows(rank);
+    rows = local.rows();
+    std::vector<Global> halo;
+    std::map<int, std::size_t> sent;
+    std::set<int> readers;  // of a row
+    for (Index i = 0; i < rows; ++i) {
+        readers.clear();
+        for (auto k = static_cast<std::size_t>(local.start[i]); k < static_cast<std::size_t>(local.start[i + 1]); ++k) {
+            const Global column = local.columns[k];
+            if (column >= first && column < last) continue;
+            halo.push_back(column);
+            readers.insert(partition.owner(column));
+        }
+        for (const int reader : readers) ++sent[reader];
+        interface_rows += !readers.empty();
+        const auto nonzeros = static_cast<double>(local.start[i + 1] - local.start[i]);
+        (readers.empty() ? interior_bytes : interface_bytes) +=
+            nonzeros * (sizeof(double) + sizeof(Index)) + sizeof(Index);
+    }
+    std::ranges::sort(halo);
+    const auto [begin, end] = std::ranges::unique(halo);
+    halo.erase(begin, end);
+    halo_rows = static_cast<Index>(halo.size());
+    std::map<int, std::size_t> received;
+    for (const Global row : halo) ++received[partition.owner(row)];
+    receives.assign(received.begin(), received.end());
+    sends.assign(sent.begin(), sent.end());
+}

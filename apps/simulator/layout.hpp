@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stretto/matrix/generators.hpp"
+
+/// How a generated problem is dealt to ranks: by rows, as `stretto solve` deals it, or its grid in boxes of little
+/// surface, whose cells are numbered box by box.
+class Layout {
+public:
+    Layout(const std::string& problem, int ranks, bool boxes);
+
+    const stretto::Partition& partition() const { return partition_; }
+    /// The rows of a rank, in the numbering of the layout.
+    stretto::LocalRows<double> rows(int rank) const;
+
+private:
+    using Global = stretto::Global;
+    std::array<Global, 3> box_of(int rank) const;
+    Global begin_of(int dimension, Global part) const { return grid_[dimension] * part / parts_[dimension]; }
+    Global renumber(Global row) const;
+
+    stretto::Generator generator_;
+    std::array<Global, 3> grid_{}, parts_{1, 1, 1};
+    bool boxes_;
+    stretto::Partition partition_;
+};
+
+/// The surrogate of a matrix: what a product with it costs and sends on this rank, without its values.
+struct Footprint {
+    stretto::Index rows = 0, interface_rows = 0, halo_rows = 0;
+    double interior_bytes = 0, interface_bytes = 0;            ///< of compressed rows
+    std::vector<std::pair<int, std::size_t>> receives, sends;  ///< ranks and rows
+
+    /// Of a matrix whose pattern is symmetric.
+    Footprint(const Layout& layout, int rank);
+};

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""The experiments of docs/scaling: simulates them and writes their tables into their pages.
+
+    scripts/scaling.py EXPERIMENT… [--stretto build/release/stretto] [--keep FOLDER]
+
+Tables stand in the pages between <!-- NAME --> and <!-- /NAME -->; the text around them is written by hand. Results of
+runs are kept in a folder, so that what has been simulated is not simulated again."""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+pages = root / "docs" / "scaling"
+CG = ["cg", "pipelined_cg", *(f"deep_pipelined_cg:l={l}" for l in (1, 2, 3))]
+SHORT = {"pipelined_cg": "p-CG", "cg": "CG", **{f"deep_pipelined_cg:l={l}": f"p({l})-CG" for l in range(1, 11)}}
+
+
+def simulate(problem, methods, nodes, *more):
+    """The points of a run, by (nodes, method): a run for each number of nodes, FIRST..LAST or a list with commas."""
+    if ".." in nodes:
+        first, last = map(int, nodes.split(".."))
+        counts = [first << k for k in range((last // first).bit_length())]
+    else:
+        counts = [int(n) for n in nodes.split(",")]
+    points = {}
+    for n in counts:
+        command = [arguments.stretto, "simulate", "--problem", problem, "--nodes", str(n), *more, "--methods", *methods]
+        kept = arguments.keep / (hashlib.sha256("\0".join(command[1:]).encode()).hexdigest()[:20] + ".json")
+        if not kept.exists():
+            print("$", " ".join(["stretto", *command[1:]]), flush=True)
+            part = kept.with_suffix(f".{os.getpid()}")
+            subprocess.run([*command, "--json", part], check=True, stdout=subprocess.DEVNULL)
+            part.rename(kept)
+        points |= {(n, point["method"]): point for point in json.loads(kept.read_text())["points"]}
+    return points
+
+
+def plot(name, points, methods, title):
+    """Speed-up over the first method on the fewest nodes, with the ideal line."""
+    nodes = sorted({n for n, _ in points})
+    first = us(points[nodes[0], methods[0]])
+    curves = [("ideal", [(n, n / nodes[0]) for n in nodes]),
+              *((SHORT.get(m, m), [(n, first / us(points[n, m])) for n in nodes]) for m in methods)]
+    script = (f"set terminal svg size 700,450 background 'white'\nset output '{pages / name}.svg'\nset title '{title}'\n"
+              "set logscale xy 2\nset grid\nset key left top\nset xlabel 'nodes'\nset ylabel 'speed-up'\nplot "
+              + ", ".join(f"'-' with linespoints {'dashtype 2 ' if k == 0 else ''}title '{label}'"
+                          for k, (label, _) in enumerate(curves)) + "\n")
+    for _, curve in curves:
+        script += "".join(f"{x} {y}\n" for x, y in curve) + "e\n"
+    subprocess.run(["gnuplot"], input=script, text=True, check=True)
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "|".join([":--"] + ["--:"] * (len(head) - 1)) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def write(page, name, text):
+    """Puts a table where the page has its place."""
+    path = pages / page
+    before, _, rest = path.read_text().partition(f"<!-- {name} -->\n")
+    _, _, after = rest.partition(f"<!-- /{name} -->")
+    if not rest:
+        sys.exit(f"{path} has no place for {name}")
+    path.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}")
+
+
+def us(point):
+    return 1e6 * point["seconds_per_iteration"]
+
+
+def speed_ups(points, methods, base=None):
+    """Of all nodes and methods over a method on the fewest nodes."""
+    nodes = sorted({n for n, _ in points})
+    first = us(points[nodes[0], base or methods[0]])
+    return table(["nodes", *(SHORT.get(m, m) for m in methods)],
+                 [[str(n), *(f"{first / us(points[n, m]):.2f}" for m in methods)] for n in nodes])
+
+
+def breakdown(points, nodes, methods):
+    kernels = ("apply", "precondition", "vectors", "reductions", "halo")
+    return table(["µs per iteration", "A", "M⁻¹", "vectors", "waiting for reductions", "halo", "all"],
+                 [[SHORT.get(m, m), *(f"{1e6 * points[nodes, m]['kernels'][k]:.2f}" for k in kernels),
+                   f"{us(points[nodes, m]):.2f}"] for m in methods])
+
+
+def cg():
+    """Cornelis, Cools, Ghysels and Vanroose 2019, Fig. 2 and 3."""
+    run = ["--machine", "cori", "--dry", "--iterations", "16"]
+    for size in ("100x100x50", "150x150x100", "200x200x150"):
+        points = simulate(f"poisson3d27:{size}", CG, "8..1024", *run, "--deal", "boxes", "--precond", "matrix",
+                          "--exchanges", "memory")
+        plot(f"cg_{size}", points, CG, f"simulated: 27-point Laplacian {size}, Cori, 16 ranks per node")
+        write("cg.md", f"figure 2 {size}", speed_ups(points, CG))
+    for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
+        points = simulate(problem, CG, "8..1024", *run, "--exchanges", "memory")
+        write("cg.md", f"figure 3 {name}", breakdown(points, 128, CG))
+        write("cg.md", f"goal {name}", speed_ups(points, CG))
+        timeline(f"timeline_{name}", problem, ["cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=2"], 120)
+
+
+COLOURS = {"apply": "#4c78a8", "vectors": "#72b7b2", "reductions": "#e45756", "halo": "#f2cf5b", "reduction": "#f58518"}
+
+
+def timeline(name, problem, methods, span):
+    """Rank 0 of 128 nodes for so many µs: what ran, and below what was in flight, from the traces of a run."""
+    prefix = arguments.keep / f"{name}-"
+    simulate(problem, methods, "128", "--machine", "cori", "--dry", "--iterations", "30", "--exchanges", "memory",
+             "--trace", str(prefix))
+    parts, y = [], 20
+    for method in methods:
+        file = prefix.with_name(prefix.name + "".join(c if c.isalnum() or c == "_" else "-" for c in method) + ".json")
+        events = json.loads(file.read_text())["traceEvents"]
+        tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name" and e["pid"] == 0}
+        spans = [e for e in events if e["ph"] == "X" and e["pid"] == 0]
+        products = sorted(e["ts"] for e in spans if e["name"] == "apply")
+        first = products[len(products) // 2]
+        lanes = sorted(t for t in {e["tid"] for e in spans} if tracks[t].startswith("reduction"))
+        parts.append(f'<text x="4" y="{y + 14}">{SHORT[method]}</text>')
+        shown = 0
+        for lane in [next(t for t in tracks if tracks[t] == "kernels"), *lanes]:
+            inside = [e for e in spans if e["tid"] == lane and first - e["dur"] < e["ts"] < first + span]
+            for e in inside:
+                begin, end = max(e["ts"] - first, 0), min(e["ts"] + e["dur"] - first, span)
+                parts.append(f'<rect x="{70 + 800 * begin / span:.1f}" y="{y + 22 * shown}" width="{800 * (end - begin) / span:.1f}" '
+                             f'height="18" fill="{COLOURS.get(e["name"], "#bbb")}" stroke="white"/>')
+            shown += bool(inside)
+        y += 22 * shown + 14
+    for k, (what, text) in enumerate({"apply": "A", "vectors": "vectors", "halo": "halo", "reductions": "waiting for a reduction",
+                                      "reduction": "reduction in flight"}.items()):
+        parts.append(f'<rect x="{70 + 150 * k}" y="{y}" width="14" height="14" fill="{COLOURS[what]}"/>'
+                     f'<text x="{90 + 150 * k}" y="{y + 12}">{text}</text>')
+    parts.append(f'<text x="70" y="{y + 34}">{span} µs of rank 0 on 128 nodes, simulated</text>')
+    (pages / f"{name}.svg").write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="880" height="{y + 44}" font-family="sans-serif" font-size="12">\n'
+        '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n")
+
+
+# Seconds, as printed by Yamazaki and others; Fig. 11 without and with overlap.
+PRINTED = {
+    "11": {"gmres": (.40, .40, .37, .37, .34, .34, .35, .35), "pipelined_gmres:l=2": (.42, .35, .31, .28, .27, .21, .26, .21),
+           "pipelined_gmres:l=5": (.41, .34, .31, .25, .27, .21, .26, .20),
+           "pipelined_gmres:l=10": (.40, .33, .31, .25, .27, .21, .26, .20)},
+    "13": {"gmres": (2.10, 1.25, .88, .64), "pipelined_gmres:l=2": (2.36, 1.36, .88, .68),
+           "pipelined_gmres:l=5": (2.32, 1.27, .84, .65), "pipelined_gmres:l=10": (2.20, 1.19, .83, .61),
+           "s_step_gmres:s=5": (1.85, 1.06, .74, .49), "s_step_gmres:s=10": (1.75, 1.04, .70, .47),
+           "pipelined_s_step_gmres:l=2,t=5": (2.03, 1.13, .78, .51)},
+    "16": {"gmres": (1.19, .62, .50, .43, .41), "pipelined_gmres:l=2": (1.66, .66, .43, .34, .28),
+           "pipelined_gmres:l=5": (1.59, .63, .43, .32, .27), "pipelined_gmres:l=10": (1.48, .59, .40, .31, .28),
+           "s_step_gmres:s=5": (1.04, .50, .36, .29, .26), "s_step_gmres:s=10": (.86, .45, .33, .25, .23),
+           "pipelined_s_step_gmres:l=2,t=5": (1.22, .52, .35, .27, .23)}}
+BRACKETS = {"gmres": (1, 1, 1, 1), "pipelined_gmres:l=2": (.89, .92, 1, 1), "pipelined_gmres:l=5": (.91, .98, 1.05, 1.05),
+            "pipelined_gmres:l=10": (.95, 1.05, 1.06, 1.11), "s_step_gmres:s=5": (1.14, 1.18, 1.19, 1.38),
+            "s_step_gmres:s=10": (1.20, 1.20, 1.26, 1.45), "pipelined_s_step_gmres:l=2,t=5": (1.03, 1.11, 1.13, 1.33)}
+GMRES = ["gmres", *(f"pipelined_gmres:l={l}" for l in (2, 5, 10)), *(f"s_step_gmres:s={s}" for s in (5, 10)),
+         "pipelined_s_step_gmres:l=2,t=5"]
+
+
+def gmres():
+    """Yamazaki, Hoemmen, Luszczek and Dongarra 2017, Fig. 11, 12, 13 and 16: seconds of 20 cycles."""
+    def seconds(point, m):
+        return 20 * m * point["seconds_per_iteration"]
+    run = ["--machine", "tsubame2", "--dry", "--exchanges", "memory"]
+    with_m = lambda methods, m: [f"{x}{',' if ':' in x else ':'}m={m}" for x in methods]
+    label = lambda method: method.split(",m=")[0].split(":m=")[0]
+
+    pipelined = with_m(GMRES[:4], 30)
+    both = {mode: simulate("poisson2d:1024", pipelined, "20,30,40,50", *run, "--iterations", "90", *flags)
+            for mode, flags in (("block", ["--blocking"]), ("non", []))}
+    nodes = (20, 30, 40, 50)
+    write("gmres.md", "figure 11", table(
+        ["seconds", *(f"{6 * n} ranks, {mode}" for n in nodes for mode in both)],
+        [[label(x), *(f"{seconds(both[mode][n, x], 30):.3f} / {p:.2f}" for (n, mode), p in
+                      zip(((n, mode) for n in nodes for mode in both), PRINTED["11"][label(x)]))] for x in pipelined]))
+
+    for figure, problem, m, nodes, per_node in (("12", "poisson2d:1024", 30, "10,20,30,40,50", 6),
+                                                ("13", "poisson3d27:128", 20, "10,20,30,40", 6),
+                                                ("16", "poisson2d:1024", 20, "10,20,30,40,50", 2)):
+        methods = with_m(GMRES, m)
+        points = simulate(problem, methods, nodes, *run, "--iterations", str(3 * m), "--ranks-per-node", str(per_node))
+        counts = sorted({n for n, _ in points})
+        printed = PRINTED.get(figure)
+        def cell(k, n, x):
+            text = f"{seconds(points[n, x], m):.3f} ({us(points[n, methods[0]]) / us(points[n, x]):.2f})"
+            if printed:
+                speed_up = BRACKETS[label(x)][k] if figure == "13" else printed["gmres"][k] / printed[label(x)][k]
+                text += f" / {printed[label(x)][k]:.2f} ({speed_up:.2f})"
+            return text
+        write("gmres.md", f"figure {figure}", table(
+            ["seconds (speed-up)", *(f"{per_node * n} ranks" for n in counts)],
+            [[label(x), *(cell(k, n, x) for k, n in enumerate(counts))] for x in methods]))
+        if figure == "12":
+            both = {"l-GMRES, l = 2": 1, "s-GMRES, s = 5": 4, "s-GMRES, s = 10": 5}
+            write("gmres.md", "ratios", table(
+                ["(2,5)-GMRES over", "printed, up to", *(f"{6 * n} ranks" for n in counts)],
+                [[name, printed, *(f"{us(points[n, methods[k]]) / us(points[n, methods[-1]]):.2f}" for n in counts)]
+                 for (name, k), printed in zip(both.items(), ("1.67", "1.22", "1.09"))]))
+
+
+PLAIN = ["bicgstab", "improved_bicgstab", "pipelined_bicgstab"]
+PRECONDITIONED = ["bicgstab", "reordered_bicgstab", "pipelined_bicgstab"]
+
+
+def bicgstab():
+    """Krasnopolsky 2019, Fig. 4, 5, 10, 11 and 12."""
+    run = ["--machine", "lomonosov", "--dry", "--exchanges", "memory", "--iterations", "24"]
+    # Tables 5 and 6: measured seconds on one node, 8 million unknowns; BiCGStab, Improved, Pipelined, then with M.
+    printed = {("lomonosov", 1): (.107, .113, .127, .116, .117, .156), ("lomonosov", 4): (.29, .32, .38, .33, .34, .49),
+               ("lomonosov2", 1): (.058, .061, .069, .064, .065, .085), ("lomonosov2", 4): (.16, .18, .21, .19, .19, .27),
+               ("lomonosov2", 16): (.58, .64, .76, .69, .69, 1.01)}
+    rows = []
+    for (machine, m), measured in printed.items():
+        one = ["--machine", machine, *run[2:], "--columns", str(m)]
+        times = [1e-6 * us(simulate("poisson3d:200", methods, "1", *one, *flags)[1, x]) for methods, flags in
+                 ((PLAIN, []), (PRECONDITIONED, ["--precond", "cost:2"])) for x in methods]
+        rows.append([f"{machine}, m = {m}", *(f"{t:.3f} / {p:.3f}" for t, p in zip(times, measured))])
+    write("bicgstab.md", "tables 5 and 6",
+          table(["seconds", *PLAIN, *(f"{x}, M" for x in PRECONDITIONED)], rows))
+    problem, nodes = "poisson2d:1000", "1..128"
+    basic = ["bicgstab", "pipelined_bicgstab"]
+    points = simulate(problem, basic, "1,2,4,8,12,16,20", *run, "--blocking", "--formulation", "basic")
+    write("bicgstab.md", "figures 4 and 5", table(
+        ["nodes", *(f"{m}, µs" for m in basic), *(f"{m}, speed-up" for m in basic)],
+        [[str(n), *(f"{us(points[n, m]):.1f}" for m in basic),
+          *(f"{us(points[1, m]) / us(points[n, m]):.2f}" for m in basic)] for n in sorted({n for n, _ in points})]))
+    for m in (1, 4, 16):
+        plain = simulate(problem, PLAIN, nodes, *run, "--blocking", "--columns", str(m))
+        with_m = simulate(problem, PRECONDITIONED, nodes, *run, "--blocking", "--columns", str(m), "--precond", "cost:2")
+        rows = [[str(n), *(f"{us(plain[1, 'bicgstab']) / us(plain[n, x]):.2f}" for x in PLAIN),
+                 *(f"{us(with_m[1, 'bicgstab']) / us(with_m[n, x]):.2f}" for x in PRECONDITIONED)]
+                for n in sorted({n for n, _ in plain})]
+        write("bicgstab.md", f"figure 10 m={m}", table(["nodes", *PLAIN, *(f"{x}, M" for x in PRECONDITIONED)], rows))
+    for alpha in (20, 50):
+        precond = ["--precond", f"cost:{alpha}"]
+        none = simulate(problem, PRECONDITIONED, nodes, *run, *precond, "--blocking")
+        runs = {"manual": simulate(problem, PRECONDITIONED[1:], "4..64", *run[:-1], "14", *precond, "--reductions", "rd",
+                                   "--polls", "1"),
+                "full": simulate(problem, PRECONDITIONED, nodes, *run, *precond)}
+        counts = sorted({n for n, _ in none})
+        write("bicgstab.md", f"figure 11 {alpha}", table(
+            ["nodes", *PRECONDITIONED],
+            [[str(n), *(f"{us(none[1, 'bicgstab']) / us(none[n, x]):.2f}" for x in PRECONDITIONED)] for n in counts]))
+        hiding = PRECONDITIONED[1:]
+        write("bicgstab.md", f"figure 12 {alpha}", table(
+            ["nodes", *(f"{x}, {mode}" for x in hiding for mode in ("manual", "full"))],
+            [[str(n), *(f"{us(none[n, x]) / us(runs[mode][n, x]):.3f}" for x in hiding for mode in ("manual", "full"))]
+             for n in counts if n in {k for k, _ in runs["manual"]}]))
+
+
+def beyond():
+    """Noise, and what the conclusions hang on, on 1024 nodes of 16 ranks; and a model beyond them."""
+    run = ["--machine", "cori", "--dry", "--exchanges", "memory", "--iterations", "16"]
+    methods = ["cg", "single_reduction_cg", *CG[1:]]
+    noises = {"none": [], "imbalance 0.1": ["--imbalance", "0.1"], "imbalance 0.5": ["--imbalance", "0.5"],
+              "detours of 10 µs, 100/s": ["--detours", "10e-6,100"], "detours of 100 µs, 10/s": ["--detours", "100e-6,10"]}
+    for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
+        rows = []
+        for noise, flags in noises.items():
+            points = simulate(problem, methods, "1024", *run, *flags)
+            times = {m: us(points[1024, m]) for m in methods}
+            best = min(times, key=times.get)
+            rows.append([noise, *(f"{times[m]:.1f}" for m in methods),
+                         f"{SHORT.get(best, best)}, {times['cg'] / times[best]:.2f} ×"])
+        write("beyond.md", f"noise {name}", table(["noise", *(SHORT.get(m, m) for m in methods), "best, over CG"], rows))
+    few = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "deep_pipelined_cg:l=3"]
+    changes = ["", *(f"{p}=x{f}" for p in ("link_latency", "message", "cache_bandwidth", "kernel", "network_bandwidth")
+                     for f in (0.5, 2))]
+    flags = {change: ["--set", change] if change else [] for change in changes}
+    flags |= {noise: more for noise, more in noises.items() if more}
+    rows = []
+    for change, more in flags.items():
+        points = simulate("poisson2d:500", few, "64", *run, *more)
+        times = {m: us(points[64, m]) for m in few}
+        best = min(times, key=times.get)
+        rows.append([change or "as documented", *(f"{times[m]:.1f}" for m in few),
+                     f"{SHORT[best]}, {times['cg'] / times[best]:.2f} ×"])
+    write("beyond.md", "sensitivity", table(["change", *(SHORT[m] for m in few), "best, over CG"], rows))
+    model(simulate("poisson2d:2000", few, "1024", *run), few)
+
+
+def model(points, methods):
+    """A million ranks, not simulated: local work as on 16,384 ranks, all-reduces as recursive doubling makes them."""
+    def step(inside):  # of recursive doubling: processors, links (5 on a dragonfly's long ways)
+        return 2 * 0.3 + (0.3 if inside else 5 * 0.15)
+    rows = []
+    for log in (14, 16, 18, 20):
+        reduction = 4 * step(True) + (log - 4) * step(False)
+        row = []
+        for m in methods:
+            point = points[1024, m]
+            local = us(point) - 1e6 * point["kernels"]["reductions"]
+            depth = int(m[-1]) if "=" in m else int(m != "cg")
+            row.append(2 * reduction + local if depth == 0 else max(local, reduction / depth))
+        rows.append([f"{2 ** log:,}", f"{reduction:.1f}", *(f"{t:.1f}" for t in row), f"{row[0] / min(row):.2f}"])
+    write("beyond.md", "model", table(["ranks", "an all-reduce", *(SHORT[m] for m in methods), "best over CG"], rows))
+
+
+experiments = {"cg": cg, "gmres": gmres, "bicgstab": bicgstab, "beyond": beyond}
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("experiment", nargs="+", choices=experiments)
+parser.add_argument("--stretto", type=pathlib.Path, default=root / "build/release/stretto")
+parser.add_argument("--keep", type=pathlib.Path, default=root / "build/scaling")
+arguments = parser.parse_args()
+arguments.keep.mkdir(parents=True, exist_ok=True)
+for experiment in arguments.experiment:
+    experiments[experiment]()
