@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "stretto/matrix/matrix_market.hpp"
 #include "stretto/precond/preconditioner.hpp"
 #include "systems.hpp"
 
@@ -379,6 +381,21 @@ TEST(Preconditioners, SingularBlocksGiveNumbersAndRemarks) {
     says("block_jacobi:cholesky", formulas[0], "the diagonal was increased by up to");
     says("block_jacobi:sai", formulas[3], "30 columns have dependent equations");
     says("chebyshev", formulas[0], "30 zeros on the diagonal");
+}
+
+// Nearly all of its diagonal is zero and most of it lies between the blocks: thousands of pivots vanish.
+TEST(Preconditioners, BlocksWithHardlyAnyRankGiveNumbers) {
+    const char* folder = std::getenv("STRETTO_MATRICES");
+    if (!folder) GTEST_SKIP() << "set STRETTO_MATRICES to a folder of .mtx.gz files";
+    MpiComm comm;
+    auto [partition, rows] = read_matrix(comm, folder + std::string("/bayer10.mtx.gz"), 1);
+    const CsrMatrix<double> A(comm, std::move(partition), std::move(rows));
+    for (const auto* inner : {"lu", "ilu0", "ilut"}) {
+        const auto M = make_preconditioner(fmt::format("block_jacobi:{},blocks=4", inner), A);
+        Values r(A, 1, [](Global i, int) { return uniform(5, i); }), z(A, 1);
+        M->apply(r.view(), z.view());
+        for (const double value : z.data()) ASSERT_LT(std::abs(value), 1e100) << inner;
+    }
 }
 
 TEST(Preconditioners, FewRowsManyRanks) {

@@ -6,6 +6,7 @@
 #include <umfpack.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "local.hpp"
 #include "stretto/core/error.hpp"
@@ -117,10 +118,18 @@ std::unique_ptr<LocalSolver> factorise(const Block& block, double shift) {
     return result;
 }
 
-}  // namespace
+/// Whether a solve stays within what a method can work with.
+bool bounded(const LocalSolver& solver, Index n) {
+    constexpr double limit = 1e100;
+    const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
+    std::vector<double> solution(ones.size());
+    solver.solve(ones.data(), solution.data(), 1);
+    return std::ranges::all_of(solution, [](double value) { return std::abs(value) < limit; });
+}
 
-std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
-    if (block.rows() == 0) return nothing();
+/// L U by UMFPACK, pivots that vanish replaced, of the block whose diagonal is increased by `shift` times the absolute
+/// values of a row. Null where so many vanish that solves overflow.
+std::unique_ptr<LocalSolver> factorise_unsymmetric(const Block& block, double shift) {
     const Index n = block.rows();
     auto result = std::make_unique<Triangular>(n);
     // A stored zero, as those on the diagonal, misleads UMFPACK's ordering; but it refuses empty rows and columns.
@@ -131,9 +140,13 @@ std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
     for (Index i = 0; i < n; ++i) {
         const auto begin = block.values.begin() + block.start[i], end = block.values.begin() + block.start[i + 1];
         const bool empty = std::all_of(begin, end, [](double value) { return value == 0; });
-        for (Index k = block.start[i]; k < block.start[i + 1]; ++k)
-            if (block.values[k] != 0 || (block.columns[k] == i && (empty || !column_used[static_cast<std::size_t>(i)])))
-                nonzeros.add(block.columns[k], block.values[k]);
+        const double sum = std::accumulate(begin, end, 0.0, [](double s, double value) { return s + std::abs(value); });
+        for (Index k = block.start[i]; k < block.start[i + 1]; ++k) {
+            const bool diagonal = block.columns[k] == i;
+            const double added = diagonal ? std::copysign(shift * (sum > 0 ? sum : 1), block.values[k]) : 0;
+            const bool needed = diagonal && (empty || !column_used[static_cast<std::size_t>(i)]);
+            if (block.values[k] + added != 0 || needed) nonzeros.add(block.columns[k], block.values[k] + added);
+        }
         nonzeros.end_row();
     }
     const Block columns = nonzeros.transposed();
@@ -150,7 +163,7 @@ std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
     const auto count = static_cast<std::size_t>(n);
     Block lower, upper;  // L by rows, U by columns
     const auto reserve = [&](Block& factor, int size) {
-        factor.start.resize(count + 1);
+        factor.start.assign(count + 1, 0);
         factor.columns.resize(static_cast<std::size_t>(size));
         factor.values.resize(static_cast<std::size_t>(size));
     };
@@ -182,7 +195,15 @@ std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
     }
     result->finish(std::move(row_order), std::move(column_order), std::move(row_scale));
     result->repairs.pivots = replaced;
+    if (replaced > 0 && !bounded(*result, n)) return nullptr;
     return result;
+}
+
+}  // namespace
+
+std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
+    if (block.rows() == 0) return nothing();
+    return with_shifts([&](double shift) { return factorise_unsymmetric(block, shift); });
 }
 
 std::unique_ptr<LocalSolver> make_cholesky(const Block& block, const Options&) {
