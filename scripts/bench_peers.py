@@ -314,7 +314,7 @@ told that the spectrum lies between 0 and the largest sum of absolute values in 
 
 *CSR*: the same with the matrix as compressed rows (`--storage csr`). Of itself Stretto stores rows that repeat, as those of
 these constant coefficients do, only once, and a product then hardly reads the matrix. Both keep every value exactly. A
-matrix whose values all differ has the times of the CSR columns.
+matrix whose values all differ is read without indices where its columns run in step, as on a regular grid.
 
 *Floor*: the bytes that an iteration of Stretto's method has to move with compressed rows, over the bandwidth of the triad: for a product 12
 bytes a nonzero and 20 a row, for each vector that a merged group of statements reads or writes 8 a row, for Jacobi 24
