@@ -229,9 +229,10 @@ private:
             std::iota(numbers.begin(), numbers.end(), 0);
             return numbers;
         };
-        const auto m = static_cast<Index>(rows.size());
-        return low_rank(entries([&filled, m](Index i, Index j) { return filled[static_cast<std::size_t>(j * m + i)]; }),
-                        counted(rows.size()), counted(cols.size()), small_block, piece);
+        const auto entry = [&filled, m = rows.size()](Index i, Index j) {
+            return filled[static_cast<std::size_t>(j) * m + static_cast<std::size_t>(i)];
+        };
+        return low_rank(entries(entry), counted(rows.size()), counted(cols.size()), small_block, piece);
     }
 
     bool low_rank(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols, std::size_t verify,
@@ -423,9 +424,10 @@ void HMatrix::pack(std::vector<Piece> pieces) {
     std::vector<Store> stores;
     std::vector<double> cost(static_cast<std::size_t>(padded / panel_rows) + 1, 0.0);  // of y's panels, as differences
     const auto spend = [&](Index row, Index rows, double bytes) {
-        const auto panels = round_up(rows, panel_rows) / panel_rows;
-        cost[static_cast<std::size_t>(row / panel_rows)] += bytes / panels;
-        cost[static_cast<std::size_t>(row / panel_rows + panels)] -= bytes / panels;
+        const auto first = static_cast<std::size_t>(row / panel_rows),
+                   panels = static_cast<std::size_t>(round_up(rows, panel_rows) / panel_rows);
+        cost[first] += bytes / static_cast<double>(panels);
+        cost[first + panels] -= bytes / static_cast<double>(panels);
     };
     double right_bytes = 0;
     for (const Piece& piece : pieces) {
