@@ -155,7 +155,7 @@ private:
         std::atomic<std::size_t> next{0};
         std::exception_ptr error;
         std::mutex mutex;
-        const OneThreadInside libraries;
+        [[maybe_unused]] const OneThreadInside libraries;
         parallel(options_.threads, [&](int, int) {
             std::vector<double> scratch;
             for (std::size_t k = next++; k < count; k = next++) try {
