@@ -174,8 +174,7 @@ TEST_P(MethodTest, SafeguardsAreBookedApart) {
     const auto A = problem(comm, "jump2d:30,contrast=1e4");
     Values b(A, 1, random_values), x(A, 1);
     const auto result = run(comm, A, b, x, options(1e-12));
-    ASSERT_FALSE(result.events.empty());
-    EXPECT_EQ(result.events.front().text, "residual replaced");
+    EXPECT_NE(std::ranges::find(result.events, "residual replaced", &Event::text), result.events.end());
     EXPECT_EQ(result.per_iteration.applies, method.applies);
     EXPECT_EQ(result.per_iteration.reductions, method.reductions);
     EXPECT_EQ(result.per_iteration.hidden_reductions, method.hidden_reductions);
