@@ -76,7 +76,8 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std:
 }
 
 std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
-    const auto forms = A.forms();
+    if (A.nonzeros() == 0) return {};
+    const auto& forms = A.forms();
     const auto percent = [&](Index rows) {
         return 100.0 * static_cast<double>(all_sum(A.comm(), Global{rows})) / static_cast<double>(A.rows());
     };

@@ -157,7 +157,8 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
 
 template <class T>
 double RowsInStep<T>::bytes() const {
-    return static_cast<double>(runs_.size() * sizeof(Run) + nonzeros_ * value_bytes());
+    const std::size_t value = narrow_.size() > 0 ? sizeof(float) : sizeof(T);
+    return static_cast<double>(runs_.size() * sizeof(Run) + nonzeros_ * value);
 }
 
 template class RowsInStep<double>;

@@ -31,8 +31,6 @@ public:
 
     /// Bytes of runs and values.
     double bytes() const;
-    /// Bytes of a value as stored.
-    std::size_t value_bytes() const { return narrow_.size() > 0 ? sizeof(float) : sizeof(T); }
 
 private:
     static constexpr int most_different = 1024;
