@@ -108,7 +108,10 @@ void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, con
     agree(comm, [&] {
         if (comm.rank() != 0) return;
         const auto place = [](const std::string& path) {
-            return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+            const auto whole = std::filesystem::absolute(path);
+            std::error_code error;  // where another run's check has just taken its file away
+            const auto found = std::filesystem::weakly_canonical(whole, error);
+            return error ? std::filesystem::weakly_canonical(whole.parent_path()) / whole.filename() : found;
         };
         std::set<std::filesystem::path> taken;
         for (const auto& path : inputs)
