@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from matrix_file import Matrix
 
-RTOL, MAX_IT, TIMEOUT = 1e-8, 1000, 60
+RTOL, MAX_IT, TIMEOUT = 1e-8, 500, 60
 SLACK = 1 + 1e-6  # of a residual recomputed with other roundings
 RANKS = (1, 2, 4)
 
