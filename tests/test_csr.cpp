@@ -235,6 +235,69 @@ TEST(Csr, RowsInStepGiveTheSameProduct) {
             }
 }
 
+TEST(Csr, SlicedRowsGiveTheSameProduct) {
+    MpiComm comm;
+    constexpr Global n = 700;
+    // Without order: 0 to 12 nonzeros a row, one row of 30; no value like another, or in single precision, or few.
+    const auto near = [](Global i, Global j) {
+        if (i == 333) return j % 24 == 0;
+        return i % 50 != 0 && std::abs(i - j) < 90 && (i == j || (7 * i * i + 13 * j) % 31 == 0);
+    };
+    const auto distinct = [&](Global i, Global j) { return near(i, j) ? 2 + uniform(3, i, j) : 0.0; };
+    const auto single = [&](Global i, Global j) { return near(i, j) ? static_cast<double>(1 + i * 1000 + j) : 0.0; };
+    const auto few = [&](Global i, Global j) {
+        return near(i, j) ? 1.0 / static_cast<double>(1 + (i + j) % 200) : 0.0;
+    };
+    struct Case {
+        Formula formula;
+        double bytes;  // of those of compressed rows
+        double tolerance;
+    };
+    for (const Case& each : {Case{distinct, 0.96, 1e-12}, Case{single, 0.65, 1e-7}, Case{few, 0.42, 1e-12}})
+        for (const auto& partition : partitions(n, comm.size()))
+            for (const int threads : {1, 2}) {
+                if (threads > 1 && comm.size() > 1) continue;
+                const auto rows = rows_of(partition, comm.rank(), each.formula);
+                const CsrMatrix<double> A(comm, partition, rows, threads);
+                const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
+                if (comm.size() == 1) {
+                    EXPECT_EQ(A.forms().sliced, A.local_rows());
+                    EXPECT_LT(A.forms().bytes(), each.bytes * C.forms().bytes());
+                    EXPECT_EQ(A.bytes(1) - A.forms().bytes(), C.bytes(1) - C.forms().bytes());
+                    EXPECT_EQ(A.bytes(3), C.bytes(3));
+                }
+                for (const int columns : {1, 2, 3, 7, 16, 33}) {
+                    const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
+                    std::vector<double> x(size), y(size, std::numeric_limits<double>::quiet_NaN()), z(size);
+                    for (std::size_t i = 0; i < size; ++i) x[i] = uniform(9, static_cast<Global>(i));
+                    A.apply({x.data(), A.local_rows(), columns}, {y.data(), A.local_rows(), columns});
+                    C.apply({x.data(), A.local_rows(), columns}, {z.data(), A.local_rows(), columns});
+                    for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(y[i], z[i], each.tolerance);
+                }
+            }
+}
+
+// Columns further apart than 16 bits count, within a term of a slice: compressed rows stay.
+TEST(Csr, RowsWithFarColumnsAreNotSliced) {
+    MpiComm comm;
+    const auto partition = Partition::even(80'000 * comm.size(), comm.size());
+    LocalRows<double> rows;
+    const Global first = partition.first(comm.rank());
+    for (Global i = 0; i < 80'000; ++i) {
+        const Global column = (i * 30'011) % 80'000;
+        for (const Global k : {column, (column + 1) % 80'000}) {
+            if (k < column) continue;
+            rows.columns.push_back(first + k);
+            rows.values.push_back(uniform(1, i, k));
+        }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    const CsrMatrix<double> A(comm, partition, rows, 1, Storage::sliced);
+    EXPECT_EQ(A.forms().sliced, 0);
+    const CsrMatrix<double> C(comm, partition, rows, 1, Storage::compressed_rows);
+    EXPECT_EQ(A.bytes(1), C.bytes(1));
+}
+
 TEST(Csr, MatrixWithoutRowsOrNonzeros) {
     MpiComm comm;
     for (const Global rows : {0, 5}) {
@@ -283,7 +346,8 @@ TEST(Csr, Accessors) {
     MpiComm comm;
     const Global rows = 10;
     const auto partition = Partition::even(rows, comm.size());
-    const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), tridiagonal), 2);
+    const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), tridiagonal), 2,
+                              Storage::compressed_rows);
     EXPECT_EQ(A.rows(), rows);
     EXPECT_EQ(A.nonzeros(), 3 * rows - 2);
     EXPECT_EQ(A.local_rows(), partition.rows(comm.rank()));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "matrix_market_fixture.hpp"
+#include "stretto/matrix/problem.hpp"
 
 namespace stretto {
 namespace {
@@ -41,6 +42,40 @@ TEST_F(MatrixMarket, ReadsBackWhatItWrote) {
         EXPECT_EQ(array.columns, 3);
         EXPECT_EQ(array.values, values);
     }
+}
+
+TEST_F(MatrixMarket, KroneckerSumIsTheDenseOne) {
+    // Row 2 has no diagonal, row 3 nothing at all.
+    const auto path =
+        put("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 5\n1 3 -2\n2 1 7\n2 3 8\n");
+    const Triplets A{{{0, 0}, 5}, {{0, 2}, -2}, {{1, 0}, 7}, {{1, 2}, 8}};
+    for (const Global layers : {1, 2, 5}) {
+        auto [partition, rows] = load_problem(comm, "kron:" + path + "," + std::to_string(layers));
+        Triplets expected;
+        for (Global k = 0; k < layers; ++k) {
+            for (const auto& [place, value] : A) expected[{3 * k + place.first, 3 * k + place.second}] += value;
+            for (Global i = 3 * k; i < 3 * k + 3; ++i) {
+                expected[{i, i}] += 2;
+                if (k > 0) expected[{i, i - 3}] = -1;
+                if (k + 1 < layers) expected[{i, i + 3}] = -1;
+            }
+        }
+        EXPECT_EQ(gather({std::move(partition), std::move(rows)}), expected) << layers << " layers";
+    }
+    const auto refused = [&](const std::string& name, const std::string& words) {
+        try {
+            (void)load_problem(comm, name);
+            ADD_FAILURE() << name << " was accepted";
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+        }
+    };
+    for (const std::string& bad :
+         std::vector<std::string>{"kron:", "kron:" + path, "kron:" + path + ",", "kron:" + path + ",0", "kron:,3"})
+        refused(bad, "a Kronecker sum is kron:FILE,N");
+    refused("kron:" + path + ",999999999999", "can hold");
+    refused("kron:nowhere.mtx,3", "nowhere.mtx");
+    refused("nowhere", "neither a file nor a problem");
 }
 
 TEST_F(MatrixMarket, ReadsFilesOfManyBlocks) {

@@ -363,7 +363,7 @@ private:
 }  // namespace
 
 int run_bench(Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt) {
-    check_outputs(comm, {arguments.problem}, arguments.json);
+    check_outputs(comm, {file_of_problem(arguments.problem)}, arguments.json);
     if (arguments.family == "hmatrix") return run_bench_hmatrix(comm, arguments, interrupt);
     return Bench(comm, arguments, interrupt).run() ? exit_converged : exit_not_converged;
 }

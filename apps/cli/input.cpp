@@ -15,8 +15,6 @@
 
 #include "stretto/core/collective.hpp"
 #include "stretto/core/error.hpp"
-#include "stretto/matrix/generators.hpp"
-#include "stretto/matrix/matrix_market.hpp"
 
 using namespace stretto;
 
@@ -49,25 +47,23 @@ bool exists(const Comm& comm, const std::string& path) {
     return all_max(comm, Global{comm.rank() == 0 && std::filesystem::exists(path, error)}) > 0;
 }
 
-static bool is_problem(const std::string& text) {
-    const auto name = text.substr(0, text.find(':'));
-    return std::ranges::any_of(problems(), [&](const ProblemKind& kind) { return kind.name == name; });
-}
-
 Problem load_problem(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
-    if (is_problem(problem)) return generate(comm, problem);
-    if (!exists(comm, problem)) {
-        std::string names;
-        for (const auto& kind : problems()) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-        throw InputError(fmt::format("'{}' is neither a file nor a problem; the problems are {}", problem, names));
-    }
-    auto [partition, rows] = read_matrix(comm, problem, threads,
-                                         [&](double fraction) { line.show_fraction("reading " + problem, fraction); });
+    auto loaded = stretto::load_problem(comm, problem, threads, [&](double fraction) {
+        line.show_fraction("reading " + file_of_problem(problem), fraction);
+    });
     line.clear();
-    return {std::move(partition), std::move(rows)};
+    return loaded;
 }
 
-Storage storage_of(const std::string& name) { return name == "csr" ? Storage::compressed_rows : Storage::automatic; }
+std::vector<std::string> storage_choices() {
+    std::vector<std::string> names;
+    for (const auto& each : storage_names) names.emplace_back(each.name);
+    return names;
+}
+
+Storage storage_of(const std::string& name) {
+    return std::ranges::find(storage_names, name, &StorageName::name)->storage;
+}
 
 CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std::string& storage, int threads,
                               ProgressLine& line) {
@@ -81,12 +77,13 @@ std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
     const auto percent = [&](Index rows) {
         return 100.0 * static_cast<double>(all_sum(A.comm(), Global{rows})) / static_cast<double>(A.rows());
     };
-    const double repeated = percent(forms.repeated), in_step = percent(forms.in_step);
+    const double repeated = percent(forms.repeated), in_step = percent(forms.in_step), sliced = percent(forms.sliced);
     const auto different = all_max(A.comm(), Global{forms.different});
     const double per_nonzero = all_sum(A.comm(), forms.bytes()) / static_cast<double>(A.nonzeros());
     std::string what;
     if (repeated > 0) what += fmt::format(", {:.1f} % of the rows repeat one of {} rows", repeated, different);
     if (in_step > 0) what += fmt::format(", columns of {:.1f} % of the rows run in step", in_step);
+    if (sliced > 0) what += fmt::format(", {:.1f} % of the rows in slices", sliced);
     return {fmt::format("storage: a product reads {:.2f} bytes for a nonzero{}", per_nonzero, what)};
 }
 

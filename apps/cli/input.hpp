@@ -6,7 +6,7 @@
 
 #include "progress.hpp"
 #include "stretto/matrix/csr.hpp"
-#include "stretto/matrix/generators.hpp"
+#include "stretto/matrix/problem.hpp"
 
 /// Collective. OMP_NUM_THREADS where set; else this rank's share of the node's cores, and no more than it is bound to.
 int default_threads(const stretto::Comm& comm);
@@ -14,13 +14,14 @@ int default_threads(const stretto::Comm& comm);
 /// Collective. Rank 0 alone looks: the others may see another disk.
 bool exists(const stretto::Comm& comm, const std::string& path);
 
-/// Collective. The rows of a Matrix Market file or of a generated problem, dealt evenly.
+/// Collective. stretto::load_problem with a progress line.
 stretto::Problem load_problem(stretto::Comm& comm, const std::string& problem, int threads, ProgressLine& line);
 
-/// How products are to be stored: auto or csr.
+/// What --storage takes, and what it means.
+std::vector<std::string> storage_choices();
 stretto::Storage storage_of(const std::string& name);
 
-/// Collective. The matrix of a Matrix Market file or of a generated problem. `storage`: auto or csr.
+/// Collective. The same as a matrix, in a storage of storage_choices().
 stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& problem, const std::string& storage,
                                        int threads, ProgressLine& line);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "commands.hpp"
+#include "input.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/latency_comm.hpp"
 #include "stretto/core/types.hpp"
@@ -118,7 +119,9 @@ int run(int argc, char** argv, int rank) {
     SolveArguments solve;
     auto* solve_command = app.add_subcommand("solve", "Solve A x = b");
     solve_command
-        ->add_option("problem", solve.problem, "Matrix Market file (.mtx, .mtx.gz) or problem, as poisson3d:100")
+        ->add_option(
+            "problem", solve.problem,
+            "Matrix Market file (.mtx, .mtx.gz), problem, as poisson3d:100, or kron:FILE,N (extruded to N layers)")
         ->required();
     solve_command->add_option("--rhs", solve.rhs, "ones, A*ones, random[:SEED] or a Matrix Market file")
         ->capture_default_str();
@@ -133,8 +136,9 @@ int run(int argc, char** argv, int rank) {
     const auto add_storage = [](CLI::App* command, std::string& storage) {
         command
             ->add_option("--storage", storage,
-                         "Compressed rows (csr), or what moves fewer bytes where rows repeat or run in step (auto)")
-            ->check(CLI::IsMember({"auto", "csr"}))
+                         "Of the matrix: compressed rows (csr), one of the forms that move fewer bytes, where it does, "
+                         "or the first of these that does (auto)")
+            ->check(CLI::IsMember(storage_choices()))
             ->capture_default_str();
     };
     add_storage(solve_command, solve.storage);
@@ -170,8 +174,9 @@ int run(int argc, char** argv, int rank) {
     BenchArguments bench;
     auto* bench_command = app.add_subcommand("bench", "Time an iteration of a family's methods, merged and basic");
     bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20, gmres60 or hmatrix")->required();
-    bench_command->add_option("--problem", bench.problem,
-                              "Matrix Market file or problem of any size (default: that of the family's paper)");
+    bench_command->add_option(
+        "--problem", bench.problem,
+        "Matrix Market file, problem of any size, or kron:FILE,N (default: that of the family's paper)");
     bench_command
         ->add_option("--columns", bench.columns, "Numbers of right-hand sides (default: 1, for bicgstab 1,4,16)")
         ->delimiter(',')

@@ -157,7 +157,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
     const auto solutions = solution_files(arguments);
     std::vector<std::string> outputs{arguments.history, arguments.plot, arguments.trace};
     std::ranges::copy(solutions, std::back_inserter(outputs));
-    check_outputs(comm, {arguments.problem, arguments.rhs}, arguments.json, outputs);
+    check_outputs(comm, {file_of_problem(arguments.problem), arguments.rhs}, arguments.json, outputs);
     auto plot = make_plot(comm, arguments);
 
     ProgressLine line(comm.rank(), arguments.progress);

@@ -4,14 +4,15 @@
 //     mpirun -n 2 DRIVER PROBLEM METHOD PRECONDITIONERS FIRST MORE
 //     mpirun -n 2 petsc_bench poisson3d:100 "cg -ksp_cg_single_reduction" none,jacobi 5 50
 //
-// A x = b for a generated matrix, Stretto's rows and their partition in every driver, b = 1, x₀ = 0. The time of an
-// iteration is (T(FIRST + MORE) − T(FIRST)) / MORE, where T(n) is the time of a solve of exactly n iterations: what a
-// solve does once, and its first iterations, cancel. Rank 0 prints one JSON object for each preconditioner.
+// A x = b for what stretto::load_problem makes of PROBLEM, Stretto's rows and their partition in every driver, b = 1,
+// x₀ = 0. The time of an iteration is (T(FIRST + MORE) − T(FIRST)) / MORE, where T(n) is the time of a solve of exactly
+// n iterations: what a solve does once, and its first iterations, cancel. Rank 0 prints one JSON object for each
+// preconditioner.
 //
 //     mpirun -n 2 petsc_bench poisson2d:200 pipecg none,jacobi rtol=1e-12 20000
 //
 // solves instead, in at most so many iterations, as one who relies on the library would: what it says, and what
-// ‖b − Ax‖/‖b‖ is. There PROBLEM may be a Matrix Market file, too.
+// ‖b − Ax‖/‖b‖ is.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,8 +30,7 @@
 #include <utility>
 
 #include "stretto/core/comm.hpp"
-#include "stretto/matrix/generators.hpp"
-#include "stretto/matrix/matrix_market.hpp"
+#include "stretto/matrix/problem.hpp"
 
 namespace peers {
 
@@ -74,13 +74,6 @@ void measure(Solver& solver, ordered_json& line, int first, int more) {
     line["ms"] = 1e3 * (all - start) / more;
 }
 
-/// The problem of this name, or of this file.
-inline stretto::Problem load(const stretto::Comm& comm, const std::string& name) {
-    if (!name.ends_with(".mtx.gz") && !name.ends_with(".mtx")) return stretto::generate(comm, name);
-    auto [partition, rows] = stretto::read_matrix(comm, name, 1);
-    return {std::move(partition), std::move(rows)};
-}
-
 inline int positive(std::string_view text) {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -114,7 +107,7 @@ int main(int argc, char** argv, auto&& body) {
                 rest.remove_prefix(std::min(precond.size() + 1, rest.size()));
                 ordered_json line{{"problem", name}, {"method", method}, {"precond", precond}, {"ranks", comm.size()}};
                 try {
-                    Solver solver(comm, load(comm, name), method, precond, line);
+                    Solver solver(comm, stretto::load_problem(comm, name), method, precond, line);
                     if constexpr (requires { solver.rely(rtol, more, line); })
                         if (relies) solver.rely(rtol, more, line);
                     if (!relies) measure(solver, line, first, more);

@@ -4,23 +4,14 @@
 //     mpirun -n 2 petsc_solve MATRIX RTOL MAX_IT OPTIONS…
 //     mpirun -n 2 petsc_solve poisson3d:50 1e-8 2000 "-ksp_type cg -pc_type jacobi" "-ksp_type bcgs -pc_type bjacobi"
 //
-// A is a Matrix Market file or a generated problem, in Stretto's rows and partition. Rank 0 prints one JSON object for
+// A is what stretto::load_problem makes of MATRIX, in Stretto's rows and partition. Rank 0 prints one JSON object for
 // each OPTIONS: what PETSc says, and ‖b − Ax‖/‖b‖, recomputed.
-#include <filesystem>
-
 #include "harness.hpp"
 #include "petsc.hpp"
-#include "stretto/matrix/matrix_market.hpp"
 
 namespace {
 
 using peers::must;
-
-stretto::Problem load(stretto::Comm& comm, const std::string& name) {
-    if (!std::filesystem::exists(name)) return stretto::generate(comm, name);
-    auto [partition, rows] = stretto::read_matrix(comm, name, 1);
-    return {std::move(partition), std::move(rows)};
-}
 
 class System {
 public:
@@ -86,7 +77,7 @@ int main(int argc, char** argv) {
         must(PetscInitializeNoArguments());
         {
             stretto::MpiComm comm(MPI_COMM_WORLD);
-            System system(load(comm, argv[1]));
+            System system(stretto::load_problem(comm, argv[1]));
             for (int k = 4; k < argc; ++k) {
                 const auto line = system.solve(argv[k], std::stod(argv[2]), peers::positive(argv[3]));
                 if (comm.rank() == 0) fmt::print("{}\n", line.dump());

@@ -25,7 +25,12 @@ constexpr Index nonzeros_ahead = 256;
 constexpr Index rows_ahead = 8;
 
 // What is in flight may be looked after in between; a microsecond or so.
-constexpr std::size_t rows_of_a_piece = 128, elements_of_a_piece = 4096;
+constexpr std::size_t rows_of_a_piece = 128;
+
+template <class... Cases>
+struct Overloaded : Cases... {
+    using Cases::operator()...;
+};
 
 template <class T>
 void prefetch_matrix(const T* values, const Index* columns, Index begin, Index end) {
@@ -71,9 +76,8 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int 
     plan_halo(rows);
     deal_rows(rows);
     store(rows);
-    repeated_.resize(interior_.size());
-    in_step_.resize(interior_.size());
-    if (storage == Storage::automatic) each_part([&](std::size_t part) { find_runs(part); });
+    form_.resize(interior_.size());
+    each_part([&](std::size_t part) { find_form(part, storage); });
     forms_ = count_forms();
 }
 
@@ -192,13 +196,29 @@ void CsrMatrix<T>::store(const LocalRows<T>& rows) {
 }
 
 template <class T>
-void CsrMatrix<T>::find_runs(std::size_t part) {
-    for (const auto [begin, end] : interior_[part])
-        repeated_[part].add(start_.data(), columns_.data(), values_.data(), begin, end);
-    repeated_[part].finish();
-    if (repeated_[part]) return;
-    for (const auto [begin, end] : interior_[part]) in_step_[part].add(start_.data(), columns_.data(), begin, end);
-    in_step_[part].finish(start_.data(), values_.data());
+void CsrMatrix<T>::find_form(std::size_t part, Storage storage) {
+    const auto tries = [storage](Storage form) { return storage == form || storage == Storage::automatic; };
+    const Index *const start = start_.data(), *const columns = columns_.data();
+    const auto& ranges = interior_[part];
+    if (tries(Storage::repeated)) {
+        RepeatedRows<T> form;
+        for (const auto [begin, end] : ranges) form.add(start, columns, values_.data(), begin, end);
+        form.finish();
+        if (form) form_[part] = std::move(form);
+    }
+    if (form_[part].index() == 0 && tries(Storage::in_step)) {
+        RowsInStep<T> form;
+        for (const auto [begin, end] : ranges) form.add(start, columns, begin, end);
+        form.finish(start, values_.data());
+        if (form) form_[part] = std::move(form);
+    }
+    if (form_[part].index() == 0 && tries(Storage::sliced)) {
+        std::vector<Index> rows;
+        for (const auto [begin, end] : ranges)
+            for (Index i = begin; i < end; ++i) rows.push_back(i);
+        SlicedRows<T> form(start, columns, values_.data(), std::move(rows));
+        if (form) form_[part] = std::move(form);
+    }
 }
 
 /// Calls work(part) for every part, also where fewer threads answer than were asked for.
@@ -246,13 +266,23 @@ void CsrMatrix<T>::multiply_interior(MultiVector<T> x, MultiVector<T> y) const {
         T* const to = y.data();
         each_part([&](std::size_t part) {
             const int thread = static_cast<int>(part);
-            if (repeated_[part]) return repeated_[part].apply(from, to, m, Pieces(comm_, thread, elements_of_a_piece));
-            if (in_step_[part]) return in_step_[part].apply(from, to, m, Pieces(comm_, thread, 1));
-            Pieces pieces(comm_, thread, rows_of_a_piece);
-            for (const auto [begin, end] : interior_[part])
-                pieces(begin, end, [&](std::size_t first, std::size_t last) {
-                    multiply(m, start, columns, values, static_cast<Index>(first), static_cast<Index>(last), from, to);
-                });
+            const auto compressed = [&](std::monostate) {
+                Pieces pieces(comm_, thread, rows_of_a_piece);
+                for (const auto [begin, end] : interior_[part])
+                    pieces(begin, end, [&](std::size_t first, std::size_t last) {
+                        multiply(m, start, columns, values, static_cast<Index>(first), static_cast<Index>(last), from,
+                                 to);
+                    });
+            };
+            std::visit(Overloaded{compressed,
+                                  [&](const SlicedRows<T>& form) {
+                                      if (m > 1) return compressed({});
+                                      form.apply(from, to, Pieces(comm_, thread, form.between_polls));
+                                  },
+                                  [&](const auto& form) {
+                                      form.apply(from, to, m, Pieces(comm_, thread, form.between_polls));
+                                  }},
+                       form_[part]);
         });
     });
 }
@@ -325,16 +355,27 @@ auto CsrMatrix<T>::count_forms() const -> Forms {
         return nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + rows * static_cast<double>(sizeof(Index));
     };
     for (std::size_t part = 0; part < interior_.size(); ++part) {
-        forms.interior_bytes += repeated_[part].bytes() + in_step_[part].bytes();
-        forms.different = std::max(forms.different, repeated_[part].different_rows());
-        for (const auto [begin, end] : interior_[part]) {
-            if (repeated_[part])
-                forms.repeated += end - begin;
-            else if (in_step_[part])
-                forms.in_step += end - begin;
-            else
-                forms.interior_bytes += of_rows(begin, end);
-        }
+        const auto add_rows = [&](Index& rows) {
+            for (const auto [begin, end] : interior_[part]) rows += end - begin;
+        };
+        double compressed = 0;
+        for (const auto [begin, end] : interior_[part]) compressed += of_rows(begin, end);
+        std::visit(Overloaded{[&](std::monostate) { forms.interior_bytes += compressed; },
+                              [&](const RepeatedRows<T>& form) {
+                                  forms.interior_bytes += form.bytes();
+                                  forms.different = std::max(forms.different, form.different_rows());
+                                  add_rows(forms.repeated);
+                              },
+                              [&](const RowsInStep<T>& form) {
+                                  forms.interior_bytes += form.bytes();
+                                  add_rows(forms.in_step);
+                              },
+                              [&](const SlicedRows<T>& form) {
+                                  forms.interior_bytes += form.bytes();
+                                  forms.more_for_several += compressed - form.bytes();
+                                  add_rows(forms.sliced);
+                              }},
+                   form_[part]);
         for (const auto& [row, halo_begin] : interface_[part]) forms.interface_bytes += of_rows(row, row + 1);
         forms.interface += static_cast<Index>(interface_[part].size());
     }
@@ -344,7 +385,7 @@ auto CsrMatrix<T>::count_forms() const -> Forms {
 template <class T>
 double CsrMatrix<T>::bytes(int columns) const {
     const auto interior_rows = static_cast<std::size_t>(local_rows_ - forms_.interface);
-    return forms_.interior_bytes +
+    return forms_.interior_bytes + (columns > 1 ? forms_.more_for_several : 0) +
            static_cast<double>(2 * interior_rows * static_cast<std::size_t>(columns) * sizeof(T)) +
            interface_bytes(columns);
 }

@@ -23,14 +23,14 @@ void each_strip(std::size_t rows, Strip&& strip) {
 }
 
 template <class V>
-void prefetch(const V* values, std::size_t width) {
-    for (std::size_t at = 0; at < width; at += 64 / sizeof(V)) __builtin_prefetch(values + elements_ahead + at);
+void prefetch(const V& values, std::size_t width) {
+    for (std::size_t at = 0; at < width; at += 64 / element_size<V>) prefetch_value(values + (elements_ahead + at));
 }
 
 /// y = A x in the rows of a run, the first of which x and y begin with.
 template <class V, class T>
-[[gnu::noinline]] void multiply(std::integral_constant<int, 1>, const V* values,
-                                const std::vector<std::ptrdiff_t>& offsets, std::size_t rows, const T* x, T* y) {
+[[gnu::noinline]] void multiply(std::integral_constant<int, 1>, V values, const std::vector<std::ptrdiff_t>& offsets,
+                                std::size_t rows, const T* x, T* y) {
     const std::ptrdiff_t *const first = offsets.data(), *const last = first + offsets.size();
     each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t i) {
         T sum[width] = {};
@@ -45,8 +45,8 @@ template <class V, class T>
 }
 
 template <class M, class V, class T>
-[[gnu::noinline]] void multiply(M m, const V* values, const std::vector<std::ptrdiff_t>& offsets, std::size_t rows,
-                                const T* x, T* y) {
+[[gnu::noinline]] void multiply(M m, V values, const std::vector<std::ptrdiff_t>& offsets, std::size_t rows, const T* x,
+                                T* y) {
     const auto stride = static_cast<std::ptrdiff_t>(m);
     each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t begin) {
         prefetch(values, width * offsets.size());
@@ -54,10 +54,10 @@ template <class M, class V, class T>
             const auto i = static_cast<std::ptrdiff_t>(begin + r);
             cover(m, [&]<int Width>(int c) {
                 T sum[Width] = {};
-                const V* value = values + r;
+                V value = values + r;
                 for (const std::ptrdiff_t offset : offsets) {
                     const T* const from = x + (i + offset) * stride + c;
-                    for (int j = 0; j < Width; ++j) sum[j] += static_cast<T>(*value) * from[j];
+                    for (int j = 0; j < Width; ++j) sum[j] += static_cast<T>(value[0]) * from[j];
                     value += width;
                 }
                 std::copy_n(sum, Width, y + i * stride + c);
@@ -104,61 +104,42 @@ void RowsInStep<T>::finish(const Index* start, const T* values) {
         *this = {};
         return;
     }
-    const bool exact = std::ranges::all_of(runs_, [&](const Run& run) {
-        return std::all_of(values + start[run.begin], values + start[run.end],
-                           [](T value) { return static_cast<T>(static_cast<float>(value)) == value; });
-    });
-    if (exact)
-        narrow_ = stored<float>(start, values);
-    else
-        wide_ = stored<T>(start, values);
-}
-
-template <class T>
-template <class V>
-Buffer<V> RowsInStep<T>::stored(const Index* start, const T* values) const {
-    Buffer<V> result(nonzeros_ + elements_ahead);
-    V* to = result.data();
-    for (const auto& [begin, end, pattern] : runs_) {
-        const std::size_t terms = patterns_[static_cast<std::size_t>(pattern)].size();
-        const T* const from = values + start[begin];  // rows of a run are of one length
-        each_strip(static_cast<std::size_t>(end - begin), [&](std::size_t width, std::size_t i) {
-            for (std::size_t k = 0; k < terms; ++k)
-                for (std::size_t r = i; r < i + width; ++r) *to++ = static_cast<V>(from[r * terms + k]);
-        });
-    }
-    return result;
-}
-
-template <class T>
-template <class V>
-void RowsInStep<T>::apply_as(const V* values, const T* x, T* y, int m, Pieces pieces) const {
-    with_columns(m, [&](auto width) {
-        pieces(0, runs_.size(), [&](std::size_t first, std::size_t last) {
-            for (std::size_t k = first; k < last; ++k) {
-                const auto& [begin, end, number] = runs_[k];
-                const auto& pattern = patterns_[static_cast<std::size_t>(number)];
-                const auto rows = static_cast<std::size_t>(end - begin);
-                const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
-                multiply(width, values, pattern, rows, x + origin, y + origin);
-                values += rows * pattern.size();
-            }
-        });
+    typename PackedValues<T>::Survey survey;
+    for (const auto& run : runs_)
+        std::for_each(values + start[run.begin], values + start[run.end], [&](T value) { survey.see(value); });
+    values_ = PackedValues<T>(survey, nonzeros_, elements_ahead, [&](auto put) {
+        for (const auto& [begin, end, pattern] : runs_) {
+            const std::size_t terms = patterns_[static_cast<std::size_t>(pattern)].size();
+            const T* const from = values + start[begin];  // rows of a run are of one length
+            each_strip(static_cast<std::size_t>(end - begin), [&](std::size_t width, std::size_t i) {
+                for (std::size_t k = 0; k < terms; ++k)
+                    for (std::size_t r = i; r < i + width; ++r) put(from[r * terms + k]);
+            });
+        }
     });
 }
 
 template <class T>
 void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
-    if (narrow_.size() > 0)
-        apply_as(narrow_.data(), x, y, m, pieces);
-    else
-        apply_as(wide_.data(), x, y, m, pieces);
+    values_.visit([&](auto values) {
+        with_columns(m, [&](auto width) {
+            pieces(0, runs_.size(), [&](std::size_t first, std::size_t last) {
+                for (std::size_t k = first; k < last; ++k) {
+                    const auto& [begin, end, number] = runs_[k];
+                    const auto& pattern = patterns_[static_cast<std::size_t>(number)];
+                    const auto rows = static_cast<std::size_t>(end - begin);
+                    const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
+                    multiply(width, values, pattern, rows, x + origin, y + origin);
+                    values += rows * pattern.size();
+                }
+            });
+        });
+    });
 }
 
 template <class T>
 double RowsInStep<T>::bytes() const {
-    const std::size_t value = narrow_.size() > 0 ? sizeof(float) : sizeof(T);
-    return static_cast<double>(runs_.size() * sizeof(Run) + nonzeros_ * value);
+    return static_cast<double>(runs_.size() * sizeof(Run)) + values_.bytes();
 }
 
 template class RowsInStep<double>;

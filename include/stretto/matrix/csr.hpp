@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "stretto/core/buffer.hpp"
@@ -15,20 +17,35 @@
 #include "stretto/matrix/partition.hpp"
 #include "stretto/matrix/repeated_rows.hpp"
 #include "stretto/matrix/rows_in_step.hpp"
+#include "stretto/matrix/sliced_rows.hpp"
 
 namespace stretto {
 
 template <class T>
 class MatrixPowers;
 
-/// How a matrix is kept for its products: whichever of its forms moves the fewest bytes, or as compressed rows.
-enum class Storage { automatic, compressed_rows };
+/// How a matrix is kept for its products: in the first of these forms that pays, as compressed rows, or in this form
+/// where it pays.
+enum class Storage { automatic, compressed_rows, repeated, in_step, sliced };
+
+/// A storage and what it is called.
+struct StorageName {
+    std::string_view name;
+    Storage storage;
+};
+inline constexpr StorageName storage_names[] = {{"auto", Storage::automatic},
+                                                {"csr", Storage::compressed_rows},
+                                                {"repeated", Storage::repeated},
+                                                {"in-step", Storage::in_step},
+                                                {"sliced", Storage::sliced}};
 
 /// A square sparse matrix, rows dealt to ranks in contiguous pieces. Locally: compressed rows with 32-bit
 /// columns, the owned ones numbered 0 … local_rows() − 1, those of other ranks (the halo) from local_rows()
 /// on. A row holds its owned columns first and its halo columns after them, each in increasing global order,
 /// so that its sum is two loops without branches. Where rows repeat (constant coefficients on a regular grid), products
-/// read them from runs of equal rows instead; where their columns run in step, from runs of those.
+/// read the interior ones from runs of equal rows instead; where their columns run in step, from runs of those;
+/// elsewhere, for one column, from slices with narrower columns
+/// and values.
 template <class T>
 class CsrMatrix {
 public:
@@ -78,8 +95,10 @@ public:
         Index repeated = 0;                              ///< rows in runs of equal ones
         int different = 0;                               ///< equal ones counted once
         Index in_step = 0;                               ///< rows in runs whose columns run in step
+        Index sliced = 0;                                ///< rows in slices
         Index interface = 0;                             ///< rows that wait for the halo
         double interior_bytes = 0, interface_bytes = 0;  ///< of the matrix alone, that a product reads
+        double more_for_several = 0;                     ///< bytes that a product of several columns reads besides
         double bytes() const { return interior_bytes + interface_bytes; }
     };
     const Forms& forms() const { return forms_; }
@@ -119,7 +138,7 @@ private:
     void plan_halo(const LocalRows<T>& rows);
     void deal_rows(const LocalRows<T>& rows);
     void store(const LocalRows<T>& rows);
-    void find_runs(std::size_t part);
+    void find_form(std::size_t part, Storage storage);
     Forms count_forms() const;
     double interface_bytes(int columns) const;
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
@@ -141,8 +160,8 @@ private:
     // By part, one part for each thread: rows without halo columns, then rows with some.
     std::vector<std::vector<Range>> interior_;
     std::vector<std::vector<InterfaceRow>> interface_;
-    std::vector<RepeatedRows<T>> repeated_;  // the interior ones again, where that pays
-    std::vector<RowsInStep<T>> in_step_;     // or so
+    // The interior ones again, where that pays.
+    std::vector<std::variant<std::monostate, RepeatedRows<T>, RowsInStep<T>, SlicedRows<T>>> form_;
     Forms forms_;
 
     Halo<T> halo_;

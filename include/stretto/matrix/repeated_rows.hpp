@@ -28,6 +28,7 @@ public:
     explicit operator bool() const { return !runs_.empty(); }
     int different_rows() const { return static_cast<int>(rows_.size()); }
 
+    static constexpr std::size_t between_polls = 4096;  ///< elements of y
     /// y = A x in the rows added, for m columns. `pieces` are of elements of y.
     void apply(const T* x, T* y, int m, Pieces pieces) const;
 
