@@ -29,12 +29,18 @@ simulator:
 	@cmake --preset simulate
 	@cmake --build build/simulate -j $(JOBS)
 
-# PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name; BENCH_ARGS='--help' shows the options.
+# PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name; OTHER_PETSC_DIR names another PETSc to run
+# beside; BENCH_ARGS='--help' shows the options.
 bench-peers: ## Compares with PETSc and hypre, writes docs/benchmarks.md
 	@scripts/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)
-	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers $(BENCH_ARGS)
+ifdef OTHER_PETSC_DIR
+	@PETSC_DIR="$(OTHER_PETSC_DIR)" cmake --preset peers -B build/peers-other
+	@cmake --build build/peers-other -j $(JOBS) --target petsc_bench
+endif
+	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers \
+	  $(if $(OTHER_PETSC_DIR),--other build/peers-other) $(BENCH_ARGS)
 
 zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, beside PETSc, writes docs/zoo.md
 	@test -n "$(STRETTO_MATRICES)" || { echo "make zoo: set STRETTO_MATRICES to a folder of .mtx.gz files" >&2; exit 2; }

@@ -22,6 +22,8 @@ import sys
 import textwrap
 import time
 
+from matrix_file import Matrix
+
 # Stretto's method, and what its peers call theirs (for PETSc with the options for it). Methods that this build of
 # Stretto does not have are left out.
 PAIRS = {
@@ -41,7 +43,11 @@ PAIRS = {
     "pipelined_gmres:l=1": (("petsc", "pgmres"),),
     "pipelined_gmres:l=2": (("petsc", "pgmres"),),
 }
-NAMES = {"stretto": "Stretto", "petsc": "PETSc", "hypre": "hypre"}
+NAMES = {"stretto": "Stretto", "petsc": "PETSc", "other_petsc": "other PETSc", "hypre": "hypre"}
+# ours ÷ PETSc's same method, two ranks, no preconditioner, geometric mean over the problems: what we want.
+GOALS = {"cg": 0.60, "pipelined_cg": 0.50, "deep_pipelined_cg:l=1": 0.45, "deep_pipelined_cg:l=2": 0.45,
+         "deep_pipelined_cg:l=3": 0.45, "gmres": 0.70, "pipelined_gmres:l=1": 0.55, "bicgstab": 0.60,
+         "improved_bicgstab": 0.55, "pipelined_bicgstab": 0.50}
 CSR = " csr"  # with the matrix as compressed rows
 WARM_UP = 20  # iterations of CG that the deep pipelines begin with, and which are not to be in their time
 CYCLE = 30  # columns of GMRES methods, of PETSc's too; only whole cycles are alike
@@ -90,7 +96,7 @@ def package_of(driver, library):
     return f", Debian's {package} {output_of('dpkg-query', '-W', '-f', '${Version}', package)}"
 
 
-def programs(build, lines, revisions):
+def programs(build, driver, lines, revisions):
     """Name, version and origin of every program that ran, one line each."""
     native = " -march=native" if cache_variable(build, "STRETTO_NATIVE") == "ON" else ""
     compiler = output_of(cache_variable(build, "CMAKE_CXX_COMPILER"), "--version").split("\n")[0]
@@ -98,11 +104,11 @@ def programs(build, lines, revisions):
     revision = ", ".join(filter(None, revisions))
     found = {"Stretto": f"{stretto}{f' ({revision})' if revision else ''}, "
                         f"{cache_variable(build, 'CMAKE_CXX_FLAGS_RELEASE')}{native}"}
-    for peer in ("petsc", "hypre"):
-        line = next((line for line in lines if line.get("program", "").startswith(NAMES[peer])), None)
+    for peer in ("petsc", "other_petsc", "hypre"):
+        line = next((line for line in lines if line.get("driver") == peer), None)
         if line:
             flags = f", {line['flags']}" if line.get("flags") else ""
-            origin = package_of(build / "bench/peers" / f"{peer}_bench", peer if peer == "petsc" else "HYPRE")
+            origin = package_of(driver(peer), "HYPRE" if peer == "hypre" else "petsc")
             found[NAMES[peer]] = line["program"].split()[1] + origin + flags
     found["compiler"] = compiler
     found["MPI"] = output_of(cache_variable(build, "MPIEXEC_EXECUTABLE"), "--version").split("\n")[0].strip("() ")
@@ -126,20 +132,27 @@ class Bench:
         self.needs_definite = {method["name"] for method in known["methods"] if "positive" in method["needs"]}
         self.definite = {problem["name"] for problem in known["problems"] if problem["positive_definite"]}
         for problem in arguments.problems:
-            if problem.split(":")[0] not in (each["name"] for each in known["problems"]):
+            if problem.startswith("kron:"):
+                if Matrix(pathlib.Path(problem[5:].rpartition(",")[0])).is_symmetric():
+                    self.definite.add(problem)  # the file's is taken to be
+            elif problem.split(":")[0] not in (each["name"] for each in known["problems"]):
                 raise SystemExit(f"there is no problem '{problem}'; stretto list shows them")
         self.pairs = {}
         for method, peers in PAIRS.items():
             name, _, option = method.partition(":")
             wanted = not arguments.methods or name in arguments.methods
             if wanted and name in options and (not option or option.split("=")[0] in options[name]):
-                self.pairs[method] = [peer for peer in peers if self.driver(peer[0]).exists()]
+                both = [peer for each in peers
+                        for peer in ([each, ("other_petsc", each[1])] if each[0] == "petsc" else [each])]
+                self.pairs[method] = [peer for peer in both if self.driver(peer[0]).exists()]
 
     def pairs_for(self, problem):
-        definite = problem.split(":")[0] in self.definite
+        definite = problem in self.definite or problem.split(":")[0] in self.definite
         return [pair for pair in self.pairs.items() if definite or pair[0].split(":")[0] not in self.needs_definite]
 
     def driver(self, program):
+        if program == "other_petsc":
+            return (self.arguments.other or self.folder / "none") / "bench/peers/petsc_bench"
         return self.folder / f"{program}_bench"
 
     def run(self, problem, ranks, program, method, huge=False, beside=None):
@@ -157,8 +170,8 @@ class Bench:
             output, trouble = (expired.stdout or b"").decode(), f"took over {a.timeout} s"
         lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
         said = {line["precond"]: line for line in lines}
-        self.lines += [line for line in lines if "program" in line and
-                       all(line["program"] != other["program"] for other in self.lines)]
+        self.lines += [{**line, "driver": program} for line in lines[:1] if "program" in line and
+                       all(program != other["driver"] for other in self.lines)]
         for precond in a.precond:
             line = said.get(precond, {"error": (trouble or "said nothing").split("\n")[0]})
             case = self.cases.setdefault((problem, ranks, precond, program, method, huge),
@@ -251,6 +264,11 @@ def same_steps(ours, theirs):
     return abs(a - b) <= SAME_STEPS * abs(a)
 
 
+def shown(problem):
+    """Without the folder of a file."""
+    return re.sub(r"[^:,]*/", "", problem).replace(".mtx.gz", "")
+
+
 def ranks_in_words(ranks):
     return f"{ranks} rank{'s' if ranks > 1 else ''}"
 
@@ -281,6 +299,8 @@ them again, which takes about {minutes}, and write this page again:
 {facts}
 
 ## Reading
+
+{summary}
 
 {reading}
 
@@ -353,7 +373,7 @@ def tables(bench, comparisons):
                 ours = rows[0]["ours"]
                 size = f"{ours['rows']} rows, {ours['nonzeros']} nonzeros, " if "rows" in ours else ""
                 preconditioner = "no preconditioner" if precond == "none" else precond.capitalize()
-                text.append(f"## {problem}, {preconditioner}, {ranks_in_words(ranks)}\n\n{size}triad "
+                text.append(f"## {shown(problem)}, {preconditioner}, {ranks_in_words(ranks)}\n\n{size}triad "
                             f"{1e-9 * bench.bandwidth(ranks):.1f} GB/s.\n{TABLE_HEAD}")
                 text[-1] += "".join(f"\n{table_row(row)}" for row in rows)
     if any(c["plain"]["restarted"] or c["huge"]["restarted"] for c in comparisons):
@@ -376,7 +396,7 @@ def verdict(comparisons, key):
             f"theirs is {min(middles):.2f} to {max(middles):.2f}, in the middle {statistics.median(middles):.2f}.")
     if lost:
         text += " Most more: " + "; ".join(
-            f"{c['method']} against {NAMES[c['program']]} {c['peer_method'].split()[0]} ({c['problem']}, "
+            f"{c['method']} against {NAMES[c['program']]} {c['peer_method'].split()[0]} ({shown(c['problem'])}, "
             f"{c['precond']}, {ranks_in_words(c['ranks'])}: {statistics.median(ratio):.2f})"
             for c, ratio in lost[:5]) + "."
     return text
@@ -387,6 +407,33 @@ def floors(comparisons, case, program=None):
               if program in (None, c["program"])]
     values = [value for value in values if math.isfinite(value)]
     return f"{min(values):.2f} to {max(values):.2f}" if values else "nothing"
+
+
+def summary(comparisons):
+    """Geometric means of the ratios over the problems, the same method against PETSc's."""
+    tables = []
+    for precond in dict.fromkeys(c["precond"] for c in comparisons):
+        for ranks in dict.fromkeys(c["ranks"] for c in comparisons):
+            mine = [c for c in comparisons if (c["precond"], c["ranks"]) == (precond, ranks) and c["program"] != "hypre"]
+            programs = list(dict.fromkeys(c["program"] for c in mine))
+            rows = []
+            for method, peer in dict.fromkeys((c["method"], c["peer_method"]) for c in mine):
+                cells = []
+                for program in programs:
+                    for key in ("ratio", "ratio_huge"):
+                        ratio = [statistics.median(c[key]) for c in mine
+                                 if (c["method"], c["peer_method"], c["program"]) == (method, peer, program)]
+                        ratio = [r for r in ratio if math.isfinite(r)]
+                        cells.append(f"{statistics.geometric_mean(ratio):.2f} ({len(ratio)})" if ratio else "–")
+                first = next(p for name, p in PAIRS[method] if name == "petsc")
+                goal = f"{GOALS[method]:.2f}" if method in GOALS and peer == first else ""
+                rows.append(f"| `{method}` ÷ `{peer}` | {' | '.join(cells)} | {goal} |")
+            if rows:
+                head = " | ".join(f"{NAMES[p]}{also}" for p in programs for also in ("", ", huge pages"))
+                name = "no preconditioner" if precond == "none" else precond.capitalize()
+                tables.append(f"Ours ÷ theirs, geometric mean over the problems (how many), {name}, {ranks_in_words(ranks)}:\n\n"
+                              f"| | {head} | goal |\n|---|{'--:|' * (2 * len(programs) + 1)}\n" + "\n".join(rows))
+    return "\n\n".join(tables)
 
 
 def reading(comparisons):
@@ -428,6 +475,7 @@ def page(bench, comparisons, facts, seconds, options):
         minutes=f"{minutes} minute{'s' if minutes > 1 else ''}",
         options=f" BENCH_ARGS='{options}'" if options else "",
         facts=points(f"{name}: {value}" for name, value in facts.items()),
+        summary=summary(comparisons),
         reading=points(reading(comparisons)),
         measured=points(measured.strip().split("\n\n")),
         tables=tables(bench, comparisons),
@@ -451,6 +499,7 @@ def failures(comparisons):
 def arguments_of(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/peers"))
+    parser.add_argument("--other", type=pathlib.Path, help="another build, whose driver has another PETSc")
     parser.add_argument("--problems", nargs="+", default=["poisson3d:200", "poisson2d:1024"])
     parser.add_argument("--precond", nargs="+", default=["none", "jacobi"], choices=["none", "jacobi"])
     parser.add_argument("--ranks", nargs="+", type=int, default=[2])
@@ -490,9 +539,9 @@ def main():
         print(f"The time is up; what was measured is in {arguments.raw}: run again to go on")
         return 0
     comparisons = list(bench.comparisons())
-    facts.update(programs(arguments.build, bench.lines, bench.built))
+    facts.update(programs(arguments.build, bench.driver, bench.lines, bench.built))
     # Not what is measured.
-    options = re.sub(r"--(build|json|raw|minutes) \S+ ?", "", " ".join(sys.argv[1:])).strip()
+    options = re.sub(r"--(build|other|json|raw|minutes) \S+ ?", "", " ".join(map(shown, sys.argv[1:]))).strip()
     arguments.json.write_text(json.dumps({
         "facts": facts,
         "settings": {key: str(value) if isinstance(value, pathlib.Path) else value

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <petscconf.h>
+#ifndef PETSC_FUNCTION_NAME_CXX  // a PETSc configured without C++ lacks it, and its headers use it
+#define PETSC_FUNCTION_NAME_CXX __func__
+#define PETSC_CXX_RESTRICT __restrict
+#endif
 #include <petscksp.h>
 
 #include <vector>
