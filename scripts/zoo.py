@@ -73,12 +73,15 @@ def run_stretto(arguments, path, definite, general, precond, prepare, ranks, fol
         methods = [m for m in methods if m not in (definite if refused[1] in definite else [refused[1]])]
     if not methods:
         return []
-    if not (folder / "run.json").exists():
-        return [{"method": method, "status": f"over {TIMEOUT} s", "converged": False, "iterations": 0,
-                 "relative_residual": None, "seconds": {"setup": 0, "solve": 0}} for method in methods]
-    runs = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").unlink()
-    return runs if isinstance(runs, list) else [runs]
+    runs = []
+    if (folder / "run.json").exists():
+        runs = json.loads((folder / "run.json").read_text())
+        (folder / "run.json").unlink()
+    runs = runs if isinstance(runs, list) else [runs]
+    # What the time did not reach counts as not solved.
+    return runs + [{"method": method, "status": f"over {TIMEOUT} s", "converged": False, "iterations": 0,
+                    "relative_residual": None, "seconds": {"setup": 0, "solve": 0}}
+                   for method in methods if method not in {run["method"] for run in runs}]
 
 
 def zoo_of(arguments, matrix, path, definite, general, listed):

@@ -9,6 +9,7 @@
 
 #include "stretto/matrix/matrix_market.hpp"
 #include "stretto/precond/preconditioner.hpp"
+#include "stretto/prepare/prepare.hpp"
 #include "systems.hpp"
 
 namespace stretto {
@@ -368,6 +369,11 @@ TEST(Preconditioners, SingularBlocksGiveNumbersAndRemarks) {
             for (const double value : applied(A, *M).values) ASSERT_TRUE(std::isfinite(value)) << spec << ' ' << k;
         }
     }
+    for (std::size_t k = 0; k < formulas.size(); ++k)
+        if (const auto A = matrix(comm, n, formulas[k]); has_amg(A)) {
+            for (const double value : applied(A, *make_preconditioner("amg", A)).values)
+                EXPECT_TRUE(std::isfinite(value)) << "amg " << k;
+        }
     const auto says = [&](const std::string& spec, const Formula& formula, const std::string& words) {
         const auto M = make_preconditioner(spec, matrix(comm, n, formula));
         std::string all;
@@ -389,13 +395,15 @@ TEST(Preconditioners, BlocksWithHardlyAnyRankGiveNumbers) {
     if (!folder) GTEST_SKIP() << "set STRETTO_MATRICES to a folder of .mtx.gz files";
     MpiComm comm;
     auto [partition, rows] = read_matrix(comm, folder + std::string("/bayer10.mtx.gz"), 1);
+    const PreparedSystem prepared(comm, {partition, rows}, parse_prepare("equilibrate,metis"), false);
     const CsrMatrix<double> A(comm, std::move(partition), std::move(rows));
-    for (const auto* inner : {"lu", "ilu0", "ilut"}) {
-        const auto M = make_preconditioner(fmt::format("block_jacobi:{},blocks=4", inner), A);
-        Values r(A, 1, [](Global i, int) { return uniform(5, i); }), z(A, 1);
-        M->apply(r.view(), z.view());
-        for (const double value : z.data()) ASSERT_LT(std::abs(value), 1e100) << inner;
-    }
+    for (const auto* inner : {"lu", "ilu0", "ilut"})
+        for (const auto* system : {&A, &prepared.scaled()}) {
+            const auto M = make_preconditioner(fmt::format("block_jacobi:{},blocks=4", inner), *system);
+            Values r(*system, 1, [](Global i, int) { return uniform(5, i); }), z(*system, 1);
+            M->apply(r.view(), z.view());
+            for (const double value : z.data()) ASSERT_LT(std::abs(value), 1e120) << inner;
+        }
 }
 
 TEST(Preconditioners, FewRowsManyRanks) {
@@ -466,6 +474,13 @@ TEST(Preconditioners, MultigridOfAMatrixItIsNotMeantForStaysFinite) {
     for (Index i = 0; i < A.local_rows(); ++i) EXPECT_TRUE(std::isfinite(z.view()(i, 0)));
 }
 
+TEST(Preconditioners, BlocksAreNoMoreThanRows) {
+    MpiComm comm;
+    const auto A = matrix(comm, n, general);
+    const auto remarks = make_preconditioner("block_jacobi:blocks=1000000", A)->remarks();
+    EXPECT_NE(remarks.front().find(fmt::format("{} block", n)), std::string::npos) << remarks.front();
+}
+
 TEST(Preconditioners, RefusesWhatItCannotDo) {
     MpiComm comm;
     const auto A = matrix(comm, n, general);
@@ -482,6 +497,8 @@ TEST(Preconditioners, RefusesWhatItCannotDo) {
     refuses("block_jacobi:ilu", "option inner=ilu: it takes ilu0, ic0, ilut, sai, lu, cholesky");
     refuses("block_jacobi:ilu0,inner=lu", "unexpected argument 'ilu0'");
     refuses("block_jacobi:blocks=-1", "option blocks=-1");
+    refuses("block_jacobi:ilu0,drop=0.1", "option drop is of inner=ilut, not of inner=ilu0");
+    refuses("additive_schwarz:inner=lu,pattern=2", "option pattern is of inner=sai, not of inner=lu");
     refuses("chebyshev:4", "unexpected argument '4'");
     refuses("schwarz", "there is no preconditioner 'schwarz'");
     if (has_amg(A)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stretto/prepare/ordering.hpp"
 #include "stretto/prepare/prepare.hpp"
 #include "stretto/prepare/structure.hpp"
 #include "systems.hpp"
@@ -132,6 +133,50 @@ TEST(Prepare, EquilibratedEntriesAreNearOne) {
     }
 }
 
+/// A path whose rows are numbered without order, and one row apart: neighbours end up side by side again.
+TEST(Prepare, ReverseCuthillMcKeeNarrowsTheBand) {
+    MpiComm comm;
+    constexpr Global each = 101;
+    const auto partition = Partition::even(each * comm.size(), comm.size());
+    const Global first = partition.first(comm.rank());
+    LocalRows<double> rows;
+    const auto place = [](Global i) { return i * 37 % 100; };  // where row i < 100 lies on the path
+    for (Global i = 0; i < each; ++i) {
+        for (Global j = 0; j < each; ++j)
+            if (i == j || (i < 100 && j < 100 && std::abs(place(i) - place(j)) == 1)) {
+                rows.columns.push_back(first + j);
+                rows.values.push_back(1);
+            }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    const auto order = reverse_cuthill_mckee(comm, {partition, rows});
+    ASSERT_EQ(order.size(), static_cast<std::size_t>(each));
+    std::vector<Index> position(order.size(), -1);
+    for (std::size_t k = 0; k < order.size(); ++k) position[static_cast<std::size_t>(order[k])] = static_cast<Index>(k);
+    EXPECT_EQ(std::ranges::count(position, -1), 0);
+    for (Global i = 0; i < 100; ++i)
+        for (Global j = 0; j < 100; ++j)
+            if (std::abs(place(i) - place(j)) == 1) {
+                EXPECT_EQ(std::abs(position[static_cast<std::size_t>(i)] - position[static_cast<std::size_t>(j)]), 1);
+            }
+}
+
+TEST(Prepare, KeepsContiguousRowsThatAreCutLeast) {
+    MpiComm comm;
+    // Blocks that are the ranks' own: nothing can be better.
+    const auto blocks = [&](Global i, Global j) {
+        const auto partition = Partition::even(n, comm.size());
+        return partition.owner(i) == partition.owner(j) ? (i == j ? 100.0 : 1.0) : 0.0;
+    };
+    const PreparedSystem system(comm, rows_of(comm, n, blocks), parse_prepare("metis"), true);
+    EXPECT_EQ(system.partition_quality().edge_cut, 0);
+    EXPECT_EQ(system.matrix().partition(), Partition::even(n, comm.size()));
+    if (comm.size() > 1) {
+        ASSERT_EQ(system.remarks().size(), 1U);
+        EXPECT_NE(system.remarks().front().find("left as it was"), std::string::npos) << system.remarks().front();
+    }
+}
+
 TEST(Prepare, PartitionsAreBalancedAndCutLess) {
     MpiComm comm;
     const auto before = quality(comm, rows_of(comm, n, shuffled));
@@ -192,8 +237,14 @@ TEST(Structure, SeesWhatIsThere) {
     });
     EXPECT_TRUE(values.symmetric_pattern());
     EXPECT_FALSE(values.symmetric());
-    EXPECT_DOUBLE_EQ(values.asymmetry, 1.5);
-    EXPECT_EQ(values.dominant_rows, 1);  // the last
+    EXPECT_NEAR(values.asymmetry, 3 / std::sqrt(2), 1e-15);  // of the last two rows
+    EXPECT_EQ(values.dominant_rows, 1);                      // the last
+
+    // Large elsewhere: that does not hide the last two rows.
+    const auto skew = look([](Global i, Global j) {
+        return i == j ? (i < 18 ? 1e13 : 2.0) : i == 18 && j == 19 ? 1.0 : i == 19 && j == 18 ? -1.0 : 0.0;
+    });
+    EXPECT_FALSE(skew.symmetric());
 
     const auto pattern = look([](Global i, Global j) { return i == j || i == j + 1 ? -1.0 : 0.0; });
     EXPECT_EQ(pattern.unmatched, 19);

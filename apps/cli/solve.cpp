@@ -90,7 +90,7 @@ void check_symmetry(const SolveArguments& arguments, const Structure& structure,
         if (!structure.symmetric())
             throw InputError(
                 fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "
-                            "by up to {:.1e} of the largest (--insist runs it all the same)",
+                            "by up to {:.1e} of the largest of row and column (--insist runs it all the same)",
                             method.name, structure.asymmetry));
         if (M && !M->symmetric())
             throw InputError(

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "kinds.hpp"
 #include "stretto/core/collective.hpp"
@@ -61,13 +62,13 @@ public:
           r_(own_comm_.get(), begin_, end_),
           z_(own_comm_.get(), begin_, end_) {
         set_matrix(A);
-        set_up(usual, options);
-        if (!cycle_is_finite()) {
-            HYPRE_BoomerAMGDestroy(solver_);
-            set_up(careful, options);
-            remarks_.push_back(
-                "amg: the usual cycle gave NaN or Inf, this one has Falgout's coarsening and classical "
-                "interpolation");
+        for (const Choice& choice : choices) {
+            if (solver_) HYPRE_BoomerAMGDestroy(solver_);
+            set_up(choice, options);
+            if (cycle_is_finite()) {
+                if (!choice.remark.empty()) remarks_.emplace_back(choice.remark);
+                break;
+            }
         }
         count_levels(options.number("sweeps"));
     }
@@ -98,14 +99,18 @@ public:
 private:
     struct Choice {
         int coarsen, interpolate, most_per_row, relax, coarse_first;
+        std::string_view remark;
     };
-    /// HMIS, extended+i, l1 symmetric Gauss–Seidel.
-    static constexpr Choice usual{10, 6, 4, 8, 0};
-    /// Falgout, classical without truncation, hybrid symmetric Gauss–Seidel, coarse points first: a cycle that
-    /// stays finite also where the matrix is far from those that multigrid is made for.
-    static constexpr Choice careful{6, 0, 0, 6, 1};
+    static constexpr int hmis = 10, falgout = 6, extended_i = 6, classical = 0;
+    static constexpr int symmetric_l1_gauss_seidel = 8, symmetric_gauss_seidel = 6;
+    /// The first whose cycle is finite is taken: the others are for matrices far from those that multigrid is made for.
+    static constexpr Choice choices[] = {
+        {hmis, extended_i, 4, symmetric_l1_gauss_seidel, 0, ""},
+        {falgout, classical, 0, symmetric_gauss_seidel, 1,
+         "amg: the usual cycle gave NaN or Inf, this one has Falgout's coarsening, classical interpolation and relaxes "
+         "the coarse points first"}};
 
-    void set_up(Choice choice, const Options& options) {
+    void set_up(const Choice& choice, const Options& options) {
         HYPRE_BoomerAMGCreate(&solver_);
         HYPRE_BoomerAMGSetTol(solver_, 0);
         HYPRE_BoomerAMGSetMaxIter(solver_, 1);
@@ -164,14 +169,14 @@ private:
             const auto row = A.row(i);
             columns.clear();
             values.assign(row.values.begin(), row.values.end());
-            double largest = 0;
-            bool diagonal = false;
+            double largest = 0, diagonal = 0;
             for (std::size_t k = 0; k < row.columns.size(); ++k) {
                 columns.push_back(static_cast<HYPRE_BigInt>(A.global(row.columns[k])));
                 largest = std::max(largest, std::abs(values[k]));
-                diagonal = diagonal || (row.columns[k] == i && values[k] != 0);
+                if (row.columns[k] == i) diagonal = std::abs(values[k]);
             }
-            if (!diagonal) {  // smoothers divide by it
+            constexpr double tiny = 1e-12;
+            if (diagonal <= tiny * largest) {  // smoothers divide by it
                 ++replaced;
                 const auto at = std::ranges::find(row.columns, i) - row.columns.begin();
                 if (at == static_cast<std::ptrdiff_t>(columns.size())) {
@@ -190,9 +195,10 @@ private:
         A_ = static_cast<HYPRE_ParCSRMatrix>(object);
         replaced = all_sum(*comm_, replaced);
         if (replaced > 0)
-            remarks_.push_back(fmt::format(
-                "amg: {} zeros on the diagonal became the largest of their rows; multigrid is not made for them",
-                replaced));
+            remarks_.push_back(
+                fmt::format("amg: {} zero or tiny entries of the diagonal became the largest of their rows; multigrid "
+                            "is not made for them",
+                            replaced));
     }
 
     /// A cycle reads the matrix of a level twice for each smoothing, before and after (a symmetric sweep goes forth and

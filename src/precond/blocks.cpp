@@ -21,7 +21,8 @@ public:
     Blocks(const CsrMatrix<double>& A, const Options& options)
         : comm_(&A.comm()), threads_(A.threads()), kind_(local_solver(options.choice("inner"))) {
         const auto asked = static_cast<int>(options.number("blocks"));
-        parts_.emplace(Partition::even(A.local_rows(), asked > 0 ? asked : A.threads()));
+        const int most = std::max(1, A.local_rows());
+        parts_.emplace(Partition::even(A.local_rows(), std::min(most, asked > 0 ? asked : A.threads())));
     }
 
     int size() const { return parts_->ranks(); }

@@ -118,17 +118,8 @@ std::unique_ptr<LocalSolver> factorise(const Block& block, double shift) {
     return result;
 }
 
-/// Whether a solve stays within what a method can work with.
-bool bounded(const LocalSolver& solver, Index n) {
-    constexpr double limit = 1e100;
-    const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
-    std::vector<double> solution(ones.size());
-    solver.solve(ones.data(), solution.data(), 1);
-    return std::ranges::all_of(solution, [](double value) { return std::abs(value) < limit; });
-}
-
 /// L U by UMFPACK, pivots that vanish replaced, of the block whose diagonal is increased by `shift` times the absolute
-/// values of a row. Null where so many vanish that solves overflow.
+/// values of a row.
 std::unique_ptr<LocalSolver> factorise_unsymmetric(const Block& block, double shift) {
     const Index n = block.rows();
     auto result = std::make_unique<Triangular>(n);
@@ -195,7 +186,6 @@ std::unique_ptr<LocalSolver> factorise_unsymmetric(const Block& block, double sh
     }
     result->finish(std::move(row_order), std::move(column_order), std::move(row_scale));
     result->repairs.pivots = replaced;
-    if (replaced > 0 && !bounded(*result, n)) return nullptr;
     return result;
 }
 
@@ -203,12 +193,12 @@ std::unique_ptr<LocalSolver> factorise_unsymmetric(const Block& block, double sh
 
 std::unique_ptr<LocalSolver> make_lu(const Block& block, const Options&) {
     if (block.rows() == 0) return nothing();
-    return with_shifts([&](double shift) { return factorise_unsymmetric(block, shift); });
+    return with_shifts(block, [&](double shift) { return factorise_unsymmetric(block, shift); });
 }
 
 std::unique_ptr<LocalSolver> make_cholesky(const Block& block, const Options&) {
     if (block.rows() == 0) return nothing();
-    return with_shifts([&](double shift) { return factorise(block, shift); });
+    return with_shifts(block, [&](double shift) { return factorise(block, shift); });
 }
 
 }  // namespace stretto

@@ -169,18 +169,18 @@ std::unique_ptr<LocalSolver> factorise_with_threshold(const Block& block, double
 }  // namespace
 
 std::unique_ptr<LocalSolver> make_ilu0(const Block& block, const Options&) {
-    return with_shifts([&](double shift) { return factorise(block, shift, false); });
+    return with_shifts(block, [&](double shift) { return factorise(block, shift, false); });
 }
 
 /// IC(0) as L D Lᵀ: on a symmetric pattern that is ILU(0), with pivots that must be positive.
 std::unique_ptr<LocalSolver> make_ic0(const Block& block, const Options&) {
-    return with_shifts([&](double shift) { return factorise(block, shift, true); });
+    return with_shifts(block, [&](double shift) { return factorise(block, shift, true); });
 }
 
 std::unique_ptr<LocalSolver> make_ilut(const Block& block, const Options& options) {
     const double drop = options.number("drop");
     const auto fill = static_cast<Index>(options.number("fill"));
-    return with_shifts([&](double shift) { return factorise_with_threshold(block, shift, drop, fill); });
+    return with_shifts(block, [&](double shift) { return factorise_with_threshold(block, shift, drop, fill); });
 }
 
 }  // namespace stretto

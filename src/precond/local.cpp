@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "local.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
+
+#include "stretto/core/error.hpp"
 
 namespace stretto {
 
@@ -23,9 +29,15 @@ Block Block::transposed() const {
     return result;
 }
 
+double Block::largest(Index row) const {
+    double result = 0;
+    for (Index k = start[row]; k < start[row + 1]; ++k) result = std::max(result, std::abs(values[k]));
+    return result;
+}
+
 bool Block::symmetric() const {
-    double largest = 0;
-    for (const double value : values) largest = std::max(largest, std::abs(value));
+    std::vector<double> scale;
+    for (Index i = 0; i < rows(); ++i) scale.push_back(std::sqrt(largest(i)));
     const auto at = [&](Index row, Index column) {
         const auto begin = columns.begin() + start[row], end = columns.begin() + start[row + 1];
         const auto found = std::lower_bound(begin, end, column);
@@ -33,8 +45,28 @@ bool Block::symmetric() const {
     };
     for (Index i = 0; i < rows(); ++i)
         for (Index k = start[i]; k < start[i + 1]; ++k)
-            if (std::abs(values[k] - at(columns[k], i)) > 1e-12 * largest) return false;
+            if (std::abs(values[k] - at(columns[k], i)) > 1e-12 * scale[i] * scale[columns[k]]) return false;
     return true;
+}
+
+bool bounded(const LocalSolver& solver, const Block& block) {
+    double smallest = 1;  // of the largest entries of rows: solutions of sound blocks are up to one over it
+    for (Index i = 0; i < block.rows(); ++i)
+        if (const double largest = block.largest(i); largest > 0) smallest = std::min(smallest, largest);
+    const double limit = 1e100 / smallest;
+    const std::vector<double> ones(static_cast<std::size_t>(block.rows()), 1.0);
+    std::vector<double> solution(ones.size());
+    solver.solve(ones.data(), solution.data(), 1);
+    return std::ranges::all_of(solution, [limit](double value) { return std::abs(value) < limit; });
+}
+
+void check_local_options(const Spec& spec, const Options& options) {
+    const auto inner = options.choice("inner");
+    for (const auto& [option, of] : {std::pair{"drop", "ilut"}, {"fill", "ilut"}, {"pattern", "sai"}})
+        if (inner != of && std::ranges::find(spec.options, option, [](const auto& given) { return given.first; }) !=
+                               spec.options.end())
+            throw InputError(
+                fmt::format("{}: option {} is of inner={}, not of inner={}", spec.name, option, of, inner));
 }
 
 constexpr std::string_view local_solver_names[6] = {"ilu0", "ic0", "ilut", "sai", "lu", "cholesky"};

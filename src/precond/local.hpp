@@ -29,7 +29,9 @@ struct Block {
     void end_row() { start.push_back(static_cast<Index>(columns.size())); }
     Block transposed() const;
     /// To 1e-12 of the largest value.
+    /// Up to rounding, of the largest entries of the row and the column.
     bool symmetric() const;
+    double largest(Index row) const;
 };
 
 /// What had to be done to a block so that its solver exists.
@@ -60,6 +62,9 @@ struct LocalSolverKind {
 };
 
 const LocalSolverKind& local_solver(std::string_view name);
+
+/// Throws InputError for an option that the local solver asked for does not look at.
+void check_local_options(const Spec& spec, const Options& options);
 
 /// The options of whatever has a local solver inside: inner, drop, fill and pattern.
 extern const std::string_view local_solver_names[6];
@@ -108,11 +113,15 @@ private:
     mutable std::vector<double> work_;
 };
 
-/// Shifts the diagonal, more each time, until make(shift) gives a factorisation: null is none.
+/// Whether solves with the block stay within what a method can work with.
+bool bounded(const LocalSolver& solver, const Block& block);
+
+/// Shifts the diagonal, more each time, until make(shift) gives a factorisation (null is none) whose solves are
+/// bounded.
 template <class Make>
-std::unique_ptr<LocalSolver> with_shifts(Make&& make) {
+std::unique_ptr<LocalSolver> with_shifts(const Block& block, Make&& make) {
     for (const double shift : {0.0, 1e-3, 1e-2, 1e-1, 1.0})
-        if (auto solver = make(shift)) {
+        if (auto solver = make(shift); solver && bounded(*solver, block)) {
             solver->repairs.shift = shift;
             return solver;
         }

@@ -87,7 +87,9 @@ std::unique_ptr<Preconditioner> make_preconditioner(const std::string& text, con
         spec.options.emplace_back("inner", spec.positional.front());
         spec.positional.erase(spec.positional.begin());
     }
-    return kind->make(A, Options(spec, kind->options));
+    const Options options(spec, kind->options);
+    if (has_inner) check_local_options(spec, options);
+    return kind->make(A, options);
 }
 
 }  // namespace stretto

@@ -51,7 +51,7 @@ std::optional<Global> structural_rank(const Comm& comm, const Problem& problem) 
 /// A value whose mirror image another rank holds.
 struct Mirrored {
     Global row, column;
-    double value;
+    double value, scale;
 };
 
 }  // namespace
@@ -68,13 +68,20 @@ Structure analyse(const Comm& comm, const Problem& problem, int threads) {
 
     struct Count {
         Global unmatched = 0, positive = 0, zero = 0, dominant = 0;
-        double difference = 0, largest = 0;
+        double asymmetry = 0;
         std::vector<std::vector<Mirrored>> elsewhere;
-        void compare(double value, double mirror, bool there) {
+        void compare(double value, double mirror, bool there, double scale) {
             unmatched += !there && value != 0;
-            difference = std::max(difference, std::abs(value - mirror));
+            if (value != mirror) asymmetry = std::max(asymmetry, std::abs(value - mirror) / scale);
         }
     };
+    // Of the largest entry of each own row.
+    std::vector<double> root(static_cast<std::size_t>(rows.rows()), 0);
+    for (std::size_t i = 0; i < root.size(); ++i) {
+        for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k)
+            root[i] = std::max(root[i], std::abs(rows.values[k]));
+        root[i] = std::sqrt(root[i]);
+    }
     std::vector<Count> counts(static_cast<std::size_t>(threads));
     parallel(threads, [&](int t, int of) {
         auto& count = counts[static_cast<std::size_t>(t)];
@@ -86,7 +93,6 @@ Structure analyse(const Comm& comm, const Problem& problem, int threads) {
             for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k) {
                 const Global column = rows.columns[k];
                 const double value = rows.values[k];
-                count.largest = std::max(count.largest, std::abs(value));
                 if (column == row) {
                     diagonal = value;
                     continue;
@@ -94,9 +100,12 @@ Structure analyse(const Comm& comm, const Problem& problem, int threads) {
                 others += std::abs(value);
                 if (column >= first && column < last) {
                     const auto at = find(column, row);
-                    count.compare(value, at < 0 ? 0 : rows.values[static_cast<std::size_t>(at)], at >= 0);
+                    const double other = root[static_cast<std::size_t>(column - first)];
+                    count.compare(value, at < 0 ? 0 : rows.values[static_cast<std::size_t>(at)], at >= 0,
+                                  root[i] * (other > 0 ? other : root[i]));
                 } else {
-                    count.elsewhere[static_cast<std::size_t>(partition.owner(column))].push_back({column, row, value});
+                    count.elsewhere[static_cast<std::size_t>(partition.owner(column))].push_back(
+                        {column, row, value, root[i]});
                 }
             }
             count.positive += diagonal > 0;
@@ -112,15 +121,16 @@ Structure analyse(const Comm& comm, const Problem& problem, int threads) {
         total.positive += count.positive;
         total.zero += count.zero;
         total.dominant += count.dominant;
-        total.difference = std::max(total.difference, count.difference);
-        total.largest = std::max(total.largest, count.largest);
+        total.asymmetry = std::max(total.asymmetry, count.asymmetry);
         for (std::size_t p = 0; p < count.elsewhere.size(); ++p)
             total.elsewhere[p].insert(total.elsewhere[p].end(), count.elsewhere[p].begin(), count.elsewhere[p].end());
     }
     for (const auto& part : all_to_all(comm, total.elsewhere))
-        for (const auto& [row, column, value] : part) {
+        for (const auto& [row, column, value, scale] : part) {
             const auto at = find(row, column);
-            total.compare(value, at < 0 ? 0 : rows.values[static_cast<std::size_t>(at)], at >= 0);
+            const double own = root[static_cast<std::size_t>(row - first)];
+            total.compare(value, at < 0 ? 0 : rows.values[static_cast<std::size_t>(at)], at >= 0,
+                          scale * (own > 0 ? own : scale));
         }
 
     Structure result;
@@ -129,8 +139,7 @@ Structure analyse(const Comm& comm, const Problem& problem, int threads) {
     result.positive_diagonal = all_sum(comm, total.positive);
     result.zero_diagonal = all_sum(comm, total.zero);
     result.dominant_rows = all_sum(comm, total.dominant);
-    const double largest = all_max(comm, total.largest), difference = all_max(comm, total.difference);
-    result.asymmetry = largest > 0 ? difference / largest : 0;
+    result.asymmetry = all_max(comm, total.asymmetry);
     result.structural_rank = result.zero_diagonal == 0 ? result.rows : structural_rank(comm, problem);
     return result;
 }
@@ -140,8 +149,9 @@ std::vector<std::string> Structure::lines() const {
     text.push_back(symmetric_pattern() ? "pattern: symmetric"
                                        : fmt::format("pattern: unsymmetric, {} entries without a partner", unmatched));
     text.push_back(asymmetry == 0 ? "values: symmetric"
-                   : symmetric()  ? fmt::format("values: symmetric up to rounding ({:.1e} of the largest)", asymmetry)
-                                  : fmt::format("values: unsymmetric, by {:.1e} of the largest", asymmetry));
+                   : symmetric()  ? fmt::format("values: symmetric up to rounding ({:.1e})", asymmetry)
+                                  : fmt::format("values: unsymmetric, by up to {:.1e} of the largest of row and column",
+                                                asymmetry));
     const Global negative = rows - positive_diagonal - zero_diagonal;
     text.push_back(positive_diagonal == rows ? "diagonal: positive"
                                              : fmt::format("diagonal: {} positive, {} zero, {} negative",

@@ -138,7 +138,7 @@ private:
                 result_columns_[j].status = Status::not_finite;
                 early_events_.push_back(
                     {0, fmt::format("column {}: the largest |b| is {:.3g}; its square is outside the range of double "
-                                    "precision: scale the system",
+                                    "precision: scale b",
                                     j + 1, largest[j])});
             }
         }

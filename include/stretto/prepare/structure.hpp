@@ -13,7 +13,7 @@ namespace stretto {
 struct Structure {
     Global rows = 0;
     Global unmatched = 0;                             ///< entries (i, j) without an entry (j, i)
-    double asymmetry = 0;                             ///< largest |aᵢⱼ − aⱼᵢ| over largest |aᵢⱼ|
+    double asymmetry = 0;                             ///< largest |aᵢⱼ − aⱼᵢ| / √(maxₖ|aᵢₖ| maxₖ|aⱼₖ|)
     Global positive_diagonal = 0, zero_diagonal = 0;  ///< rows; the others are negative
     Global dominant_rows = 0;                         ///< |aᵢᵢ| ≥ Σ |aᵢⱼ|, j ≠ i
     /// Rows that can be matched with columns of their own so that each pair is a nonzero; nothing where it was too much
