@@ -74,6 +74,24 @@ TEST(EmulatedLatency, IsReadFromText) {
     EXPECT_EQ(parse_latency("message=1s").message, 1s);
     for (const auto* bad : {"", "5", "5 us", "us", "-1us", "1us,2us", "1us,colour=2us", "1us,", "nan", "inf s", "61s"})
         EXPECT_THROW(parse_latency(bad), InputError) << bad;
+    EXPECT_THROW(parse_latency("0,jitter=1ms"), InputError);
+    EXPECT_THROW(parse_latency("jitter=1ms"), InputError);
+}
+
+TEST(EmulatedLatency, JitterAddsUpToItsTime) {
+    MpiComm mpi;
+    LatencyComm comm(mpi, {.reduction = 1ms, .jitter = 20ms});
+    const double one = 1;
+    double total = 0, shortest = 1, longest = 0;
+    for (int k = 0; k < 20; ++k) {
+        const auto start = Clock::now();
+        comm.start_sum({&one, 1}, {&total, 1}).wait();
+        const double took = all_max(comm, to_seconds(Clock::now() - start));
+        shortest = std::min(shortest, took);
+        longest = std::max(longest, took);
+    }
+    EXPECT_GE(shortest, 0.001);
+    EXPECT_GT(longest, 0.01);  // of twenty, equally likely between 1 and 21 ms
 }
 
 TEST(EmulatedLatency, HoldsBackSumsAndExchanges) {
@@ -142,6 +160,28 @@ TEST(ProgressModes, HideWhatIsShorterThanTheWork) {
         eventually(
             comm, [&] { return times(comm, "pipelined_cg", d, d + d / 2); },
             [](const Times& t) { return t.lost < 0.2 * d_seconds && t.hidden_fraction > 0.9; });
+    }
+}
+
+/// A sum is seen complete while this rank works, and not only when it waits: by tests of the kernels, or of the thread.
+TEST(ProgressModes, SeeSumsCompleteBeforeTheWait) {
+    MpiComm comm;
+    for (const auto mode : {ProgressMode::poll, ProgressMode::thread}) {
+        comm.set_progress(mode);
+        const double one = 1;
+        double total = 0;
+        bool seen = false;
+        for (int attempt = 0; attempt < 20 && !seen; ++attempt) {  // a busy machine may keep the others from theirs
+            auto sum = comm.start_sum({&one, 1}, {&total, 1});
+            Pieces pieces(&comm, 0, 1);
+            for (const auto until = Clock::now() + 20ms; Clock::now() < until;)
+                pieces(0, 10, [](std::size_t, std::size_t) { std::this_thread::sleep_for(100us); });
+            const auto before = Clock::now();
+            const auto ready = sum.wait();
+            EXPECT_EQ(total, comm.size());
+            seen = all_max(comm, Global{!(ready && *ready < before)}) == 0;
+        }
+        EXPECT_TRUE(seen) << name(mode);
     }
 }
 

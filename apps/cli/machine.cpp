@@ -8,6 +8,7 @@
 #include "report.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/model/benchmarks.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -42,7 +43,7 @@ MachineFile::MachineFile(const Comm& comm, std::string path, const std::string& 
         all_ = {{"stretto_machine", 1}, {"configurations", ordered_json::array()}};
         if (std::ifstream file(path_); file) {
             all_ = ordered_json::parse(file, nullptr, false);
-            const bool good = all_.is_object() && all_.value("stretto_machine", 0) == 1 &&
+            const bool good = all_.is_object() && all_.contains("stretto_machine") && all_["stretto_machine"] == 1 &&
                               all_.contains("configurations") && all_["configurations"].is_array();
             if (!good) throw InputError(path_ + " is not a machine file");
         }
@@ -64,17 +65,24 @@ std::optional<Probe> MachineFile::probe() const {
     if (mine_ && mine_->contains("probe")) text = (*mine_)["probe"].dump();
     text = broadcast(comm_, text, 0);
     const auto found = ordered_json::parse(text, nullptr, false);
+    const auto number = [](const ordered_json& object, const char* key) {
+        const auto of = object.find(key);
+        return of != object.end() && of->is_number() ? std::optional(of->get<double>()) : std::nullopt;
+    };
     if (!found.is_object() || !found.contains("gamma") || !found["gamma"].is_object()) return {};
-    Probe result;
-    result.reduction = found.value("reduction_seconds", 0.0);
-    result.seconds = found.value("probe_seconds", 0.0);
-    for (const auto mode : {ProgressMode::none, ProgressMode::poll, ProgressMode::thread, ProgressMode::library})
-        if (const auto of = found["gamma"].find(name(mode)); of != found["gamma"].end() && of->is_number())
-            result.gamma.emplace_back(mode, of->get<double>());
+    const auto reduction = number(found, "reduction_seconds");
+    if (!reduction) return {};
+    Probe result{.reduction = *reduction, .gamma = {}, .seconds = number(found, "probe_seconds").value_or(0)};
+    for (const auto mode : offered_modes()) {  // measured where others were offered, it says nothing of here
+        const auto gamma = number(found["gamma"], std::string(name(mode)).c_str());
+        if (!gamma) return {};
+        result.gamma.emplace_back(mode, *gamma);
+    }
     return result;
 }
 
 void MachineFile::keep(const Probe& probe) {
+    if (probe.gamma.empty()) return;  // the next run may measure more
     ordered_json gamma = ordered_json::object();
     for (const auto& [mode, value] : probe.gamma) gamma[std::string(name(mode))] = value;
     save("probe", {{"reduction_seconds", probe.reduction}, {"gamma", gamma}, {"probe_seconds", probe.seconds}});

@@ -108,12 +108,15 @@ bool hides(const std::string& method, bool preconditioned) {
 
 /// Collective. With `auto`, where there is something to hide: sets the progress mode that hides reductions best.
 /// Returns what it was chosen by, and says so in the remarks.
-std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A,
+std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A, bool preconditioned,
                                      const SolveArguments& arguments, std::vector<std::string>& remarks) {
-    const bool preconditioned = arguments.precond != "none";
     if (arguments.comm.progress_mode != "auto" || comm.size() == 1 ||
-        std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); }))
+        std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); })) {
+        if (!arguments.comm.machine.empty())
+            remarks.push_back(
+                fmt::format("{}: not read, for there is no progress mode to choose", arguments.comm.machine));
         return {};
+    }
     MachineFile machine(comm, arguments.comm.machine, arguments.comm.latency);
     auto found = machine.probe();
     const bool known = found.has_value();
@@ -135,18 +138,25 @@ std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<d
     return found;
 }
 
-/// Where a method has nothing from hiding, says which of its family does without at as few reductions.
-void advise(const Probe& probe, const std::string& method, bool preconditioned, Result& result) {
-    if (probe.hides() || !hides(method, preconditioned)) return;
+/// Collective. Where a method has nothing from hiding, by the probe and by what the solve measured, says which of its
+/// family does without at as few reductions, or that there was not enough work to hide behind.
+void advise(const Comm& comm, const Probe& probe, const std::string& method, bool preconditioned, Result& result) {
+    constexpr double little = 0.1, half = 0.5;
+    const double hidden = all_min(comm, result.per_iteration.hidden_fraction);
+    if (!hides(method, preconditioned) || hidden > half || (hidden > little && probe.hides())) return;
     const Method& own = find_method(parse_spec(method).name);
-    for (const Method* other : methods())
-        if (other->classic == own.classic && other->reductions <= own.reductions + 0.1 && other->hidden_reductions == 0)
-            result.events.insert(
-                result.events.begin(),
-                {0,
-                 fmt::format("hiding a reduction of {:.1f} µs gains nothing here: {} has no more of them and less to "
-                             "compute",
-                             1e6 * probe.reduction, other->name)});
+    const auto other = std::ranges::find_if(methods(), [&](const Method* each) {
+        return each->classic == own.classic && each->reductions <= own.reductions + 0.1 && each->hidden_reductions == 0;
+    });
+    std::string text =
+        fmt::format("{:.0f} % of the time of reductions was hidden, one takes {:.1f} µs alone: ", 100 * hidden,
+                    1e6 * probe.reduction);
+    if (probe.hides())
+        text += "there is little work to hide them behind; more of them in flight (l) would help";
+    else
+        text += "this machine hides next to nothing";
+    if (other != methods().end()) text += fmt::format("; {} has no more of them and less to compute", (*other)->name);
+    result.events.insert(result.events.begin(), {0, std::move(text)});
 }
 
 }  // namespace
@@ -194,7 +204,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                                       dealt.halo, dealt.imbalance));
     std::ranges::copy(system.remarks(), std::back_inserter(remarks));
     std::ranges::move(storage_remarks(A), std::back_inserter(remarks));
-    const auto probed = choose_progress(mpi, comm, A, arguments, remarks);
+    const auto probed = choose_progress(mpi, comm, A, M != nullptr, arguments, remarks);
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,
@@ -217,7 +227,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                    .precond_seconds = all_max(comm, precond_setup.count())});
     const ResultUse use{.judge =
                             [&](const std::string& method, Result& result) {
-                                if (probed) advise(*probed, method, M != nullptr, result);
+                                if (probed) advise(comm, *probed, method, M != nullptr, result);
                             },
                         .keep =
                             [&](std::size_t k, const std::vector<double>& x) {

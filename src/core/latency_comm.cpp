@@ -54,6 +54,8 @@ Latency parse_latency(const std::string& text) {
             throw InputError(fmt::format("'{}' is not a latency: REDUCTION[,message=TIME][,jitter=TIME]", text));
         begin = end + 1;
     }
+    if (latency.jitter.count() > 0 && latency.reduction.count() == 0 && latency.message.count() == 0)
+        throw InputError(fmt::format("'{}': jitter is of a latency, and there is none", text));
     return latency;
 }
 

@@ -15,6 +15,7 @@ constexpr std::size_t values = 4;        // as many as an iteration sums, or so
 constexpr double budget = 0.02;          // seconds for the modes together; what else is done takes as long at most
 constexpr double longest = 0.005;        // a reduction that takes longer is measured once and not hidden
 constexpr double clearly = 0.1;          // what a mode must gain over none: a tenth of the reduction
+constexpr double sensible = 0.5;         // a part that remains lies between 0 and 1, give or take so much
 constexpr double next_to_nothing = 0.9;  // of it remains
 
 double gamma_of(const Probe& probe, ProgressMode mode) {
@@ -26,13 +27,14 @@ double gamma_of(const Probe& probe, ProgressMode mode) {
 }  // namespace
 
 ProgressMode Probe::choice() const {
+    if (gamma.empty()) return library_progress().on ? ProgressMode::library : ProgressMode::poll;
     ProgressMode best = ProgressMode::none;
     for (const auto& [mode, remains] : gamma)
         if (remains < gamma_of(*this, best) - (best == ProgressMode::none ? clearly : 0)) best = mode;
     return best;
 }
 
-bool Probe::hides() const { return gamma_of(*this, choice()) < next_to_nothing; }
+bool Probe::hides() const { return gamma.empty() || gamma_of(*this, choice()) < next_to_nothing; }
 
 Probe probe(Comm& comm, MpiComm& mpi) {
     const auto start = Clock::now();
@@ -53,6 +55,10 @@ Probe probe(Comm& comm, MpiComm& mpi) {
         const auto measured = measure_overlap(comm, mpi, values, modes, effort, work);
         result.reduction = measured.blocking;
         for (const auto& each : measured.modes) result.gamma.emplace_back(each.mode, each.gamma);
+        if (std::ranges::any_of(result.gamma, [](const auto& each) {
+                return !(each.second > -sensible && each.second < 1 + sensible);
+            }))
+            result.gamma.clear();
     }
     result.seconds = all_max(comm, to_seconds(Clock::now() - start));
     return result;
@@ -60,6 +66,7 @@ Probe probe(Comm& comm, MpiComm& mpi) {
 
 std::string to_string(const Probe& probe) {
     std::string text = fmt::format("{}; a reduction takes {:.1f} µs", name(probe.choice()), 1e6 * probe.reduction);
+    if (probe.gamma.empty()) text += ", what remains of it behind work could not be measured";
     for (const auto& [mode, remains] : probe.gamma)
         text += fmt::format("{} {} {:.0f} %", mode == ProgressMode::none ? ", of which remain behind work:" : ",",
                             name(mode), 100 * remains);

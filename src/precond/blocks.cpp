@@ -35,7 +35,7 @@ public:
     void factorise(const Options& options, Make&& make) {
         solvers_.resize(static_cast<std::size_t>(size()));
         std::vector<std::exception_ptr> errors(solvers_.size());
-        each([&](int b) {
+        each([&](int b, int) {
             try {
                 const Block block = make(b);
                 if (kind_.only_symmetric && !block.symmetric())
@@ -81,12 +81,13 @@ public:
     template <class Work>
     void each(Work&& work) const {
         parallel(threads_, [&](int t, int threads) {
-            for (int b = t; b < size(); b += threads) work(b);
+            for (int b = t; b < size(); b += threads) work(b, t);
         });
     }
-    void solve(int b, const double* r, double* z, int m, bool transpose) const {
+    void solve(int b, int thread, const double* r, double* z, int m, bool transpose) const {
+        constexpr std::size_t rows_of_a_piece = 128;
         const auto& solver = *solvers_[static_cast<std::size_t>(b)];
-        transpose ? solver.solve_transpose(r, z, m) : solver.solve(r, z, m);
+        transpose ? solver.solve_transpose(r, z, m) : solver.solve(r, z, m, Pieces(comm_, thread, rows_of_a_piece));
     }
     double stored() const {
         return std::transform_reduce(solvers_.begin(), solvers_.end(), 0.0, std::plus{},
@@ -140,9 +141,9 @@ public:
 private:
     void solve(MultiVector<double> r, MultiVector<double> z, bool transpose) const {
         blocks_.comm().charge(bytes(r.columns()));
-        blocks_.each([&](int b) {
+        blocks_.each([&](int b, int thread) {
             const auto at = static_cast<std::size_t>(blocks_.begin(b)) * static_cast<std::size_t>(r.columns());
-            blocks_.solve(b, r.data() + at, z.data() + at, r.columns(), transpose);
+            blocks_.solve(b, thread, r.data() + at, z.data() + at, r.columns(), transpose);
         });
     }
 
@@ -300,7 +301,7 @@ private:
             return row < rows_ ? local + static_cast<std::size_t>(row) * width
                                : halo + static_cast<std::size_t>(row - rows_) * width;
         };
-        blocks_.each([&](int b) {
+        blocks_.each([&](int b, int thread) {
             const auto& [rows, in, out] = domains_[static_cast<std::size_t>(b)];
             in.resize(std::max(in.size(), rows.size() * width));
             out.resize(in.size());
@@ -310,7 +311,7 @@ private:
                 else
                     std::copy_n(at(r.data(), rows[k]), width, in.data() + k * width);
             }
-            blocks_.solve(b, in.data(), out.data(), m, transpose);
+            blocks_.solve(b, thread, in.data(), out.data(), m, transpose);
             if (!own_out) return;
             for (std::size_t k = 0; k < rows.size(); ++k)
                 if (own(b, rows[k])) std::copy_n(out.data() + k * width, width, at(z.data(), rows[k]));

@@ -56,7 +56,7 @@ bool bounded(const LocalSolver& solver, const Block& block) {
     const double limit = 1e100 / smallest;
     const std::vector<double> ones(static_cast<std::size_t>(block.rows()), 1.0);
     std::vector<double> solution(ones.size());
-    solver.solve(ones.data(), solution.data(), 1);
+    solver.solve(ones.data(), solution.data(), 1, Pieces(nullptr, 0, 1));
     return std::ranges::all_of(solution, [limit](double value) { return std::abs(value) < limit; });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/core/buffer.hpp"
+#include "stretto/core/comm.hpp"
 #include "stretto/core/spec.hpp"
 #include "stretto/core/types.hpp"
 
@@ -46,7 +47,8 @@ struct Repairs {
 class LocalSolver {
 public:
     virtual ~LocalSolver() = default;
-    virtual void solve(const double* r, double* z, int m) const = 0;
+    /// `pieces` are of rows.
+    virtual void solve(const double* r, double* z, int m, Pieces pieces) const = 0;
     virtual void solve_transpose(const double* r, double* z, int m) const = 0;
     virtual double stored() const = 0;         ///< bytes of the solver itself, all of them read once by a solve
     virtual double vector_passes() const = 0;  ///< reads and writes of an n × m vector in a solve
@@ -91,7 +93,7 @@ public:
     void finish(std::vector<Index> row_order = {}, std::vector<Index> column_order = {},
                 std::vector<double> row_scale = {});
 
-    void solve(const double* r, double* z, int m) const override;
+    void solve(const double* r, double* z, int m, Pieces pieces) const override;
     void solve_transpose(const double* r, double* z, int m) const override;
     double stored() const override;
     double vector_passes() const override { return row_order_.empty() ? 4 : 7; }
@@ -103,7 +105,7 @@ private:
         void add_row(const std::vector<Entry>& entries);
     };
     Index rows() const { return static_cast<Index>(inverse_.size()); }
-    void solve_in_place(const double* r, double* z, int m) const;
+    void solve_in_place(const double* r, double* z, int m, Pieces pieces) const;
     void solve_transpose_in_place(double* z, int m) const;
 
     Half lower_, upper_;           // rows in the order in which a solve reads them: upper_ from the last row on

@@ -17,16 +17,18 @@ class ApproximateInverse final : public LocalSolver {
 public:
     explicit ApproximateInverse(Block inverse) : inverse_(std::move(inverse)) {}
 
-    void solve(const double* r, double* z, int columns) const override {
+    void solve(const double* r, double* z, int columns, Pieces pieces) const override {
         with_columns(columns, [&](auto m) {
             const auto stride = static_cast<std::size_t>(m);
-            for (Index i = 0; i < inverse_.rows(); ++i)
-                cover(m, [&]<int Width>(int c) {
-                    RowSums<Width, double> sums;
-                    sums.add(inverse_.values.data(), inverse_.columns.data(), inverse_.start[i], inverse_.start[i + 1],
-                             r + c, stride);
-                    sums.store(z + static_cast<std::size_t>(i) * stride + c);
-                });
+            pieces(0, static_cast<std::size_t>(inverse_.rows()), [&](std::size_t i, std::size_t last) {
+                for (; i < last; ++i)
+                    cover(m, [&]<int Width>(int c) {
+                        RowSums<Width, double> sums;
+                        sums.add(inverse_.values.data(), inverse_.columns.data(), inverse_.start[i],
+                                 inverse_.start[i + 1], r + c, stride);
+                        sums.store(z + i * stride + c);
+                    });
+            });
         });
     }
     void solve_transpose(const double* r, double* z, int columns) const override {

@@ -44,7 +44,7 @@ void Triangular::finish(std::vector<Index> row_order, std::vector<Index> column_
 }
 
 /// r may be z.
-void Triangular::solve_in_place(const double* r, double* z, int columns) const {
+void Triangular::solve_in_place(const double* r, double* z, int columns, Pieces pieces) const {
     with_columns(columns, [&](auto m) {
         const auto stride = static_cast<std::size_t>(m);
         const auto n = static_cast<std::size_t>(rows());
@@ -56,8 +56,12 @@ void Triangular::solve_in_place(const double* r, double* z, int columns) const {
                 for (int j = 0; j < Width; ++j) z[place + j] = scale * (from[place + j] - sums.sum[j]);
             });
         };
-        for (std::size_t i = 0; i < n; ++i) sweep(lower_, i, i, r, 1);
-        for (std::size_t i = 0; i < n; ++i) sweep(upper_, i, n - 1 - i, z, inverse_[n - 1 - i]);
+        pieces(0, n, [&](std::size_t i, std::size_t last) {
+            for (; i < last; ++i) sweep(lower_, i, i, r, 1);
+        });
+        pieces(0, n, [&](std::size_t i, std::size_t last) {
+            for (; i < last; ++i) sweep(upper_, i, n - 1 - i, z, inverse_[n - 1 - i]);
+        });
     });
 }
 
@@ -96,12 +100,12 @@ void scatter(const std::vector<Index>& order, const std::vector<double>& scale, 
 }
 }  // namespace
 
-void Triangular::solve(const double* r, double* z, int m) const {
-    if (row_order_.empty()) return solve_in_place(r, z, m);
+void Triangular::solve(const double* r, double* z, int m, Pieces pieces) const {
+    if (row_order_.empty()) return solve_in_place(r, z, m, pieces);
     const auto width = static_cast<std::size_t>(m);
     work_.resize(std::max(work_.size(), inverse_.size() * width));
     gather(row_order_, row_scale_, r, work_.data(), width);
-    solve_in_place(work_.data(), work_.data(), m);
+    solve_in_place(work_.data(), work_.data(), m, pieces);
     scatter(column_order_, {}, work_.data(), z, width);
 }
 

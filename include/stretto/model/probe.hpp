@@ -16,14 +16,16 @@ struct Probe {
     std::vector<std::pair<ProgressMode, double>> gamma;  ///< of the modes there are, as Overlap has it; may be empty
     double seconds = 0;                                  ///< that the probe took
 
-    /// The mode that hides most; `none` where no other is clearly better.
+    /// The mode that hides most; `none` where no other is clearly better. Without gammas the library's own progress,
+    /// where it is on, or `poll`.
     ProgressMode choice() const;
-    /// Whether the chosen mode hides anything to speak of.
+    /// Whether the chosen mode hides anything to speak of, or may: without gammas that is not known.
     bool hides() const;
 };
 
 /// Collective. Measures sums of a few values on `comm`, which is `mpi` or something on top of it, in less than 50 ms;
-/// where one takes longer than 5 ms, there are no gammas. Leaves the progress mode as it was.
+/// where one takes longer than 5 ms, or where the machine is too busy for what was measured to make sense, there are no
+/// gammas. On more ranks than cores it may take longer. Leaves the progress mode as it was.
 Probe probe(Comm& comm, MpiComm& mpi);
 
 /// For people: "poll; a reduction takes 12.3 µs, of which remain behind work: none 98 %, poll 41 %".
