@@ -5,9 +5,9 @@ on standard output and, with --plot, a picture drawn by gnuplot or matplotlib.""
 import argparse
 import json
 import os
-import shutil
 import subprocess
-import sys
+
+from curves import draw
 
 METHODS = ["cg", "single_reduction_cg", "pipelined_cg"] + [f"deep_pipelined_cg:l={l}" for l in (1, 2, 3, 5)]
 # Iterations as the paper has them: nothing is checked, the shifts are given, and the basis may drift.
@@ -25,33 +25,6 @@ def measure(arguments, method, delay):
     assert run["finished_by"] == run["method"], f"{method} gave up"
     of = run["per_iteration"]
     return 1e3 * of["seconds"], 1e3 * of["lost_seconds"], of["hidden_fraction"]
-
-
-def draw(path, title, delays, curves):
-    quoted = json.dumps
-    if shutil.which("gnuplot"):
-        kind = "svg" if path.endswith(".svg") else "pngcairo"
-        script = (f"set terminal {kind} size 800,500\nset output {quoted(path)}\nset title {quoted(title)} noenhanced\n"
-                  "set key noenhanced left top\nset grid\nset yrange [0:*]\nset xlabel 'emulated latency of a reduction, ms'\n"
-                  "set ylabel 'ms per iteration'\nplot " +
-                  ", ".join(f"'-' with linespoints linewidth 1.5 title {quoted(name)}" for name in curves) + "\n")
-        for values in curves.values():
-            script += "".join(f"{x} {y}\n" for x, y in zip(delays, values)) + "e\n"
-        subprocess.run(["gnuplot"], input=script, text=True, check=True)
-        return
-    try:
-        import matplotlib
-    except ImportError:
-        sys.exit(f"latency.py: no {path}: that takes gnuplot or matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    figure, axes = plt.subplots(figsize=(8, 5))
-    for name, values in curves.items():
-        axes.plot(delays, values, marker="o", label=name)
-    axes.set(title=title, xlabel="emulated latency of a reduction, ms", ylabel="ms per iteration", ylim=(0, None))
-    axes.grid(True)
-    axes.legend()
-    figure.savefig(path)
 
 
 def main():
@@ -79,7 +52,8 @@ def main():
         print(f"| {delay:g} | " + " | ".join(cells) + " |")
     if arguments.plot:
         title = f"{arguments.problem}, {arguments.ranks} ranks"
-        draw(arguments.plot, title, delays, {m: [best[m, d][0] for d in delays] for m in METHODS})
+        draw(arguments.plot, title, ("emulated latency of a reduction, ms", "ms per iteration"),
+             {m: (delays, [best[m, d][0] for d in delays]) for m in METHODS})
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump([{"method": m, "latency_ms": d, "ms": ms, "lost_ms": lost, "hidden_fraction": hidden}

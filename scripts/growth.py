@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time per iteration against the number of unknowns, of right-hand sides and of ranks; writes docs/growth.md and its
+picture. By hand, where nothing else runs:
+
+    set -a; . scripts/mpi.env; set +a; python3 scripts/growth.py --stretto build/release/stretto
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import subprocess
+
+from curves import draw
+
+METHODS = ["cg", "pipelined_cg", "bicgstab", "gmres"]
+SIDES = [22, 32, 46, 68, 100, 147, 200, 272]  # of a cube: 1e4 to 2e7 unknowns
+COLUMNS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
+STORAGES = {"auto": "as it is stored", "csr": "compressed rows"}
+MOST_BYTES = 12e9  # of gmres's vectors, which are left out beyond
+
+PAGE = """# Growth
+
+<!-- Written by scripts/growth.py; do not edit. -->
+
+Nanoseconds of an iteration for an unknown and a right-hand side, of poisson3d, no preconditioner, one thread a rank, the
+best of {rounds}; {date}. A flat column is linear growth.
+
+## With the number of unknowns
+
+One right-hand side. What fits into the caches is faster; from there on the time is linear.
+
+![ms per iteration against n](growth.svg)
+
+{unknowns}
+
+## With the number of right-hand sides
+
+100³ unknowns. Compressed rows are read once for all columns.
+
+{columns}
+"""
+
+
+def measure(a, problem, method, ranks, columns, storage, iterations):
+    """Seconds of an iteration."""
+    out = subprocess.run([a.mpiexec, "-n", str(ranks), a.stretto, "solve", problem, "--method", method, "--rtol", "0",
+                          "--max-it", str(iterations), "--threads", "1", "--columns", str(columns), "--storage", storage,
+                          "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True).stdout
+    return json.loads(out)["per_iteration"]["seconds"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stretto", default="build/release/stretto")
+    parser.add_argument("--mpiexec", default="mpirun")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--largest", type=int, default=272, help="side of the largest cube")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("docs/growth.md"))
+    a = parser.parse_args()
+    best = {}
+
+    def run(*case):
+        side, method, ranks, columns, storage = case
+        if method == "gmres" and 35 * 8 * side**3 * columns > MOST_BYTES:
+            return
+        iterations = 31 if method == "gmres" else 300 if side < 60 else 30
+        seconds = measure(a, f"poisson3d:{side}", method, ranks, columns, storage, iterations)
+        best[case] = min(seconds, best.get(case, seconds))
+
+    sides = [side for side in SIDES if side <= a.largest]
+    for _ in range(a.rounds):
+        for ranks in (1, 2):
+            for storage in STORAGES:
+                for method in METHODS:
+                    for side in sides:
+                        run(side, method, ranks, 1, storage)
+                    for columns in COLUMNS[1:]:
+                        run(100, method, ranks, columns, storage)
+                    print(f"{method}, {storage}, {ranks} ranks", flush=True)
+
+    def table(first, keys, case_of):
+        head = [f"{method}, {ranks} rank{'s' if ranks > 1 else ''}" for method in METHODS for ranks in (1, 2)]
+        text = []
+        for storage, what in STORAGES.items():
+            rows = []
+            for key in keys:
+                cells = []
+                for method in METHODS:
+                    for ranks in (1, 2):
+                        side, columns = case_of(key)
+                        seconds = best.get((side, method, ranks, columns, storage))
+                        cells.append(f"{1e9 * seconds / side**3 / columns:.2f}" if seconds else "–")
+                rows.append(f"| {key if first == 'columns' else f'{key}³ = {key**3:.1e}'} | {' | '.join(cells)} |")
+            text.append(f"{what[0].upper()}{what[1:]}:\n\n| {first} | {' | '.join(head)} |\n|--:|{'--:|' * len(head)}\n" +
+                        "\n".join(rows))
+        return "\n\n".join(text)
+
+    a.output.write_text(PAGE.format(rounds=a.rounds, date=datetime.date.today().isoformat(),
+                                    unknowns=table("unknowns", sides, lambda side: (side, 1)),
+                                    columns=table("columns", COLUMNS, lambda columns: (100, columns))))
+    curves = {}
+    for method in METHODS:
+        for ranks in (1, 2):
+            points = [(side**3, 1e3 * best[side, method, ranks, 1, "csr"]) for side in sides
+                      if (side, method, ranks, 1, "csr") in best]
+            curves[f"{method}, {ranks} rank{'s' if ranks > 1 else ''}"] = tuple(zip(*points))
+    draw(str(a.output.with_suffix(".svg")), "poisson3d, compressed rows", ("unknowns", "ms per iteration"), curves, True)
+
+
+if __name__ == "__main__":
+    main()

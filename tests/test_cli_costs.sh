@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# What an iteration of every method costs by its own count, in every storage of the matrix, against costs.json in tests/data.
+# A change that moves more bytes, or passes over a vector once more, fails here on any machine. After one that is meant:
+#
+#     UPDATE=1 STRETTO=build/release/stretto MPIEXEC=mpiexec DATA=tests/data bash tests/test_cli_costs.sh
+. "$(dirname "$0")/cli_checks.bash"
+
+methods=(cg single_reduction_cg pipelined_cg deep_pipelined_cg:l={1,2,3} bicgstab improved_bicgstab reordered_bicgstab
+         pipelined_bicgstab gmres gmres:orth=cgs pipelined_gmres:l={1,2} s_step_gmres:s=5 pipelined_s_step_gmres)
+asked=()
+for method in "${methods[@]}"; do asked+=(--method "$method"); done
+# Rows repeat; run in step; have no order.
+for problem in poisson3d:20 jump3d:20 "$DATA/pyamg_bar.mtx.gz"; do
+  for storage in auto csr; do
+    for precond in none jacobi; do
+      for columns in 1 4; do
+        name=$(basename "$problem" .mtx.gz)
+        file="$name,$storage,$precond,$columns.json"
+        run 1 solve "$problem" --rtol 0 --max-it 40 --threads 1 --insist --storage $storage --precond $precond \
+          --columns $columns "${asked[@]}" --json "$file"
+        check "$file" test -s "$file"
+      done
+    done
+  done
+done
+
+check "the costs are as they were" python3 - "$DATA/costs.json" <<'END'
+import glob
+import json
+import os
+import sys
+
+found = {}
+for path in sorted(glob.glob("*.json")):
+    for run in json.load(open(path)):
+        of = run["per_iteration"]
+        name = f"{path.removesuffix('.json')} {run['method']}{':' * bool(run['options'])}{run['options']}"
+        found[name] = {key: round(of[key], 3) for key in ("applies", "preconditionings", "reductions", "vector_reads",
+                                                          "vector_writes")} | {"bytes": round(of["bytes"] / run["rows"], 2)}
+if os.environ.get("UPDATE"):
+    with open(sys.argv[1], "w") as file:
+        file.write("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
+known = json.load(open(sys.argv[1]))
+wrong = [f"{name}: {found.get(name)}, not {known.get(name)}" for name in sorted({*found, *known})
+         if found.get(name) != known.get(name)]
+print("\n".join(wrong))
+sys.exit(bool(wrong))
+END
+finish
