@@ -125,12 +125,6 @@ void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<
     partition_ = Partition(std::move(first));
 }
 
-/// Puts the values where products will read them, and lists what each thread does.
-void HMatrix::pack(std::vector<Piece>& pieces, Compression& compression) {
-    while (!fill_panels(pieces, lay_out(pieces), compression)) {
-    }
-}
-
 /// A panel of a piece and where its values go.
 struct HMatrix::Store {
     enum Use { dense_here, dense_there, left, right_here, right_there };  // there: needs columns of other ranks
@@ -290,6 +284,12 @@ bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<Store>& 
         compression.done(filled, thread);
     });
     return all_fit;
+}
+
+/// Puts the values where products will read them, and lists what each thread does.
+void HMatrix::pack(std::vector<Piece>& pieces, Compression& compression) {
+    while (!fill_panels(pieces, lay_out(pieces), compression)) {
+    }
 }
 
 void HMatrix::plan_exchange(const std::vector<BlockInfo>& blocks) {
