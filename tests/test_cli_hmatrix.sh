@@ -33,6 +33,23 @@ check "without them" solves 2 bem cube:n=1200,grading=2 --method bicgstab --json
 check "inner iterations take fewer outer ones" python3 -c "
 import json
 assert json.load(open('inner.json'))['iterations'] < json.load(open('run.json'))['iterations'] / 2"
+check "a flexible method takes inner iterations" solves 2 bem cube:n=1200,grading=2 --method gmres:flexible=1 --precond inner \
+  --json inner.json
+check "they take fewer outer ones there too" python3 -c "
+import json
+assert json.load(open('inner.json'))['iterations'] < json.load(open('run.json'))['iterations']"
+check "a method that is not flexible" exits 2 2 bem cube:n=1200 --method gmres --precond inner
+check "is refused with the names of those that are" says err 'gmres:flexible=1 and bicgstab do'
+check "replicated with block Jacobi" solves 3 bem cube:n=1200,grading=2 --method bicgstab --method pipelined_bicgstab \
+  --layout replicated --precond block_jacobi --json replicated.json
+check "distributed with block Jacobi" solves 3 bem cube:n=1200,grading=2 --method bicgstab --precond block_jacobi \
+  --json distributed.json
+check "they take as many iterations" python3 -c "
+import json
+a = json.load(open('distributed.json'))['iterations']
+assert all(abs(r['iterations'] - a) <= 2 for r in json.load(open('replicated.json')))"
+check "replicated with latency" solves 2 bem cube:n=1200 --method pipelined_bicgstab --layout replicated \
+  --emulate-latency 0,message=1ms
 check "a figure" solves 2 bem humanoid:n=2000 --method bicgstab --json run.json
 check "many spheres" solves 1 bem spheres:n=2000,pairs=4 --method gmres --json run.json
 check "they are all there" holds run.json "len(r['bem']['charges']) == 8"
@@ -63,7 +80,10 @@ check "the problems are named" says err 'two_spheres'
 check "no such method" exits 2 2 bem sphere:n=100 --method none
 check "cg is for symmetric matrices" exits 2 1 bem sphere:n=100 --method cg
 check "a tolerance out of range" exits 2 1 bem sphere:n=100 --method bicgstab --hmatrix epsilon=2
-check "no transpose" exits 2 1 bem sphere:n=100 --method improved_bicgstab
+for ranks in 1 3; do
+  check "transposed products on $ranks ranks" solves $ranks bem cube:n=1200 --method improved_bicgstab --precond block_jacobi
+  check "replicated ones on $ranks ranks" solves $ranks bem cube:n=1200 --method improved_bicgstab --layout replicated
+done
 check "memory that does not suffice" exits 2 2 bem sphere:n=5000 --method bicgstab --hmatrix memory=0.001
 check "it is said" says err 'GB on a rank'
 check "not converged" exits 1 1 bem cube:n=1200 --method bicgstab --max-it 2
@@ -93,5 +113,9 @@ check "the benchmark" solves 2 bench hmatrix --sizes 1000 --epsilons 1e-3 --roun
 check "the benchmark has all columns" holds bench.json \
   "all({'compression_seconds', 'of_n2', 'of_nlogn', 'product_seconds', 'of_triad'} <= m.keys() and m['error'] < 1e-3 \
    for m in r['measurements']) and len(r['measurements']) >= 2"
+
+"$STRETTO" list >list.txt 2>/dev/null
+check "boundary element problems are listed" says list.txt 'two_spheres:n='
+check "kernels are listed" says list.txt 'matern '
 
 finish

@@ -133,7 +133,8 @@ int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& 
     const Options precond_options(precond,
                                   inner ? std::span<const OptionInfo>(inner_options) : std::span<const OptionInfo>());
     const bool replicated = arguments.layout == "replicated";
-    if (replicated && precond.name != "none") throw InputError("--layout replicated has no preconditioner");
+    if (replicated && inner)
+        throw InputError("the preconditioner inner needs --layout distributed; block_jacobi works with both");
     for (const auto& text : asked.methods) {
         const Method& method = find_method(parse_spec(text).name);
         if (method.positive_definite && !system.positive_definite && !asked.insist)
@@ -141,13 +142,15 @@ int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& 
                 fmt::format("{} needs a symmetric positive definite matrix, and this one need not be (--insist "
                             "runs it all the same)",
                             method.name));
-        if (method.name == "improved_bicgstab")
-            throw InputError("improved_bicgstab needs products with Aᵀ, which hierarchical matrices do not have");
-        if (inner && method.name != "bicgstab")
+        if (!inner) continue;
+        const Spec given = parse_spec(text);
+        const bool flexible = method.name == "bicgstab" ||
+                              (method.name == "gmres" && Options(given, method.options).number("flexible") > 0);
+        if (!flexible)
             throw InputError(
-                fmt::format("the preconditioner inner changes from one use to the next: {} does not allow "
-                            "that, bicgstab does",
-                            method.name));
+                fmt::format("the preconditioner inner changes from one use to the next: {} does not allow that, "
+                            "gmres:flexible=1 and bicgstab do",
+                            text));
     }
     std::optional<HMatrix> A, coarse;
     std::optional<DiagonalBlocks> blocks;
@@ -166,7 +169,7 @@ int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& 
             iterations.emplace(*coarse, static_cast<int>(precond_options.number("iterations")));
             M = *iterations;
         } else if (precond.name == "block_jacobi") {
-            blocks.emplace(*A);
+            blocks.emplace(*A, replicated);
             M = *blocks;
         }
         precond_seconds = to_seconds(Clock::now() - before);
@@ -218,6 +221,10 @@ int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& 
             asked.rtol, options.epsilon, options.epsilon, std::max(asked.rtol, 1e-15)));
     if (blocks && blocks->singular() > 0)
         remarks.push_back(fmt::format("block_jacobi: {} blocks are singular and left out", blocks->singular()));
+    if (comm.size() > 1 && asked.comm.progress_mode == "auto")
+        remarks.emplace_back(
+            "--progress-mode auto: nothing is probed for hierarchical matrices, none is taken; poll or thread may be "
+            "given");
     const double precond_bytes =
         all_sum(comm, blocks ? blocks->stored() : 0.0) + (iterations ? iterations->stored() : 0.0);
     if (iterations) remarks.push_back(fmt::format("inner: {:.4g} MB with blocks of rank one", 1e-6 * precond_bytes));

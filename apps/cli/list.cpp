@@ -5,6 +5,8 @@
 
 #include "commands.hpp"
 #include "report.hpp"
+#include "stretto/bem/problem.hpp"
+#include "stretto/hmatrix/kernels.hpp"
 #include "stretto/matrix/generators.hpp"
 #include "stretto/precond/preconditioner.hpp"
 #include "stretto/solvers/registry.hpp"
@@ -84,11 +86,16 @@ void print_text(const ordered_json& all) {
         fmt::print("  {}  {}\n", kind["name"].get<std::string>(), kind["title"].get<std::string>());
         print_options(kind["options"]);
     }
-    fmt::print("\nProblems\n\n");
-    for (const auto& kind : all["problems"]) {
-        fmt::print("  {}:{}  {}\n", kind["name"].get<std::string>(), kind["arguments"].get<std::string>(),
-                   kind["help"].get<std::string>());
-        print_options(kind["options"]);
+    for (const auto& [title, key] :
+         {std::pair("Problems", "problems"), std::pair("Boundary element problems (stretto bem)", "bem_problems"),
+          std::pair("Kernels (stretto kernel)", "kernels")}) {
+        fmt::print("\n{}\n\n", title);
+        for (const auto& kind : all[key]) {
+            const auto arguments = kind.value("arguments", "");
+            fmt::print("  {}{}{}  {}\n", kind["name"].get<std::string>(), arguments.empty() ? "" : ":", arguments,
+                       kind["help"].get<std::string>());
+            print_options(kind["options"]);
+        }
     }
 }
 
@@ -106,6 +113,16 @@ int run_list(const std::string& json) {
                                    {"help", kind.help},
                                    {"positive_definite", kind.positive_definite},
                                    {"options", describe(kind.options)}});
+    for (const auto& kind : bem_problems())
+        all["bem_problems"].push_back({{"name", kind.name},
+                                       {"arguments", kind.arguments},
+                                       {"help", kind.help},
+                                       {"options", describe(kind.options)}});
+    for (const auto& kind : kernel_kinds())
+        all["kernels"].push_back({{"name", kind.name},
+                                  {"help", kind.help},
+                                  {"positive_definite", kind.positive_definite},
+                                  {"options", describe(kind.options)}});
     if (json.empty())
         print_text(all);
     else

@@ -24,9 +24,9 @@ constexpr OptionInfo helmholtz_options[] = {
 /// The kernel as a function of the distance, and what stands on the diagonal.
 template <class Radial>
 Fill radial(const std::vector<Point>& points, double diagonal, Radial f) {
-    return entries([&points, diagonal, f](Index i, Index j) {
-        return i == j ? diagonal : f(norm(points[static_cast<std::size_t>(i)] - points[static_cast<std::size_t>(j)]));
-    });
+    return of_distance(
+        points, [f](Index, Index, double square) { return f(std::sqrt(square)); },
+        [diagonal](Index) { return diagonal; });
 }
 
 }  // namespace

@@ -3,17 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "stretto/core/random.hpp"
-
-extern "C" {
-void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* size,
-             int* info);
-void dormqr_(const char* side, const char* trans, const int* m, const int* n, const int* k, const double* a,
-             const int* lda, const double* tau, double* c, const int* ldc, double* work, const int* size, int* info);
-void dgesvd_(const char* jobu, const char* jobvt, const int* m, const int* n, double* a, const int* lda, double* s,
-             double* u, const int* ldu, double* vt, const int* ldvt, double* work, const int* size, int* info);
-}
 
 namespace stretto {
 namespace {
@@ -30,60 +22,108 @@ void subtract(double factor, const double* a, double* from, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) from[i] -= factor * a[i];
 }
 
-/// The largest magnitude among those not used.
-std::size_t largest(const std::vector<double>& values, const std::vector<char>& used) {
-    std::size_t best = values.size();
-    for (std::size_t i = 0; i < values.size(); ++i)
-        if (!used[i] && (best == values.size() || std::abs(values[i]) > std::abs(values[best]))) best = i;
-    return best;
+typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
+
+/// B −= u vᵀ, B rows × cols. Returns the sum of the squares of what is left.
+double subtract_cross(double* B, const double* u, const double* v, std::size_t rows, std::size_t cols) {
+    double sum = 0;
+    Lanes sums{};
+    std::size_t i = 0;
+    for (; i + 8 <= rows; i += 8) {
+        const Lanes left = *reinterpret_cast<const Lanes*>(u + i);
+        for (std::size_t j = 0; j < cols; ++j) {
+            double* const b = B + j * rows + i;
+            const Lanes rest = *reinterpret_cast<const Lanes*>(b) - left * v[j];
+            *reinterpret_cast<Lanes*>(b) = rest;
+            sums += rest * rest;
+        }
+    }
+    for (; i < rows; ++i)
+        for (std::size_t j = 0; j < cols; ++j) {
+            double& b = B[j * rows + i];
+            b -= u[i] * v[j];
+            sum += b * b;
+        }
+    for (int lane = 0; lane < 8; ++lane) sum += sums[lane];
+    return sum;
 }
 
-/// A is rows × k. Leaves the Householder vectors in it, and R, upper triangular, in `R`, min(rows, k) × k.
-struct HouseholderQr {
-    HouseholderQr(std::vector<double>& A_, std::size_t rows_, int k_)
-        : A(A_.data()), rows(static_cast<int>(rows_)), k(k_), r(std::min(rows, k)), tau(static_cast<std::size_t>(r)) {
-        std::vector<double> work(static_cast<std::size_t>(work_size()));
-        const int size = work_size();
-        int info = 0;
-        dgeqrf_(&rows, &k, A, &rows, tau.data(), work.data(), &size, &info);
-        R.assign(static_cast<std::size_t>(r) * static_cast<std::size_t>(k), 0.0);
-        for (int j = 0; j < k; ++j)
-            for (int i = 0; i <= std::min(j, r - 1); ++i) R[at(i, j, r)] = A[at(i, j, rows)];
-    }
-    /// Q times the r × columns values in C.
-    std::vector<double> times(const std::vector<double>& C, int columns) const {
-        std::vector<double> result(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 0.0),
-            work(static_cast<std::size_t>(work_size()));
-        for (int j = 0; j < columns; ++j)
-            for (int i = 0; i < r; ++i) result[at(i, j, rows)] = C[at(i, j, r)];
-        const int size = work_size();
-        int info = 0;
-        dormqr_("L", "N", &rows, &columns, &r, A, &rows, tau.data(), result.data(), &rows, work.data(), &size, &info);
-        return result;
-    }
-    static std::size_t at(int i, int j, int ld) {
-        return static_cast<std::size_t>(j) * static_cast<std::size_t>(ld) + static_cast<std::size_t>(i);
-    }
-    int work_size() const { return 64 * k + 64 * 65; }  // what LAPACK's blocked forms take
+/// The place of the largest |value| of those that are open, or past the end where none is.
+std::size_t largest(const std::vector<double>& values, const std::vector<double>& open) {
+    const auto n = static_cast<Index>(values.size());
+    double most = -1;
+#pragma omp simd reduction(max : most)
+    for (Index i = 0; i < n; ++i) most = std::max(most, open[i] > 0 ? std::abs(values[i]) : -1.0);
+    Index place = n;
+#pragma omp simd reduction(min : place)
+    for (Index i = 0; i < n; ++i) place = std::min(place, open[i] > 0 && std::abs(values[i]) == most ? i : n);
+    return static_cast<std::size_t>(place);
+}
 
-    double* A;
-    int rows, k, r;
-    std::vector<double> tau, R;
-};
+/// Makes the columns of A (rows × k) orthonormal, one after the other (Gram and Schmidt, modified); A was Q R, R upper
+/// triangular in k columns of length `ld`. A column of which nothing is left becomes zero.
+void orthonormalise(double* A, std::size_t rows, std::size_t k, double* R, std::size_t ld) {
+    for (std::size_t j = 0; j < k; ++j) {
+        double* const q = A + j * rows;
+        const double norm = std::sqrt(sum_of_products(q, q, rows));
+        R[j * ld + j] = norm;
+        const double inverse = norm > 0 ? 1 / norm : 0;
+#pragma omp simd
+        for (std::size_t i = 0; i < rows; ++i) q[i] *= inverse;
+        for (std::size_t c = j + 1; c < k; ++c) {
+            const double part = R[c * ld + j] = sum_of_products(q, A + c * rows, rows);
+            subtract(part, q, A + c * rows, rows);
+        }
+    }
+}
+
+void rotate(double cosine, double sine, double* a, double* b, std::size_t n) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        const double left = a[i], right = b[i];
+        a[i] = cosine * left - sine * right;
+        b[i] = sine * left + cosine * right;
+    }
+}
+
+/// to(:, l) = factors[l] · A C(:, columns[l]), A of k columns, in stretches that stay in the nearest cache.
+void combine(const double* A, std::size_t rows, std::size_t k, const double* C, std::size_t ld,
+             std::span<const int> columns, const double* factors, std::vector<double>& to) {
+    constexpr std::size_t stretch = 512;
+    to.assign(rows * columns.size(), 0.0);
+    for (std::size_t begin = 0; begin < rows; begin += stretch) {
+        const std::size_t count = std::min(stretch, rows - begin);
+        for (std::size_t l = 0; l < columns.size(); ++l) {
+            const double* const c = C + static_cast<std::size_t>(columns[l]) * ld;
+            for (std::size_t j = 0; j < k; ++j)
+                subtract(-factors[l] * c[j], A + j * rows + begin, &to[l * rows + begin], count);
+        }
+    }
+}
 
 }  // namespace
 
-CrossApproximation::CrossApproximation(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols,
-                                       Pivoting pivoting)
-    : fill_(&fill),
-      rows_(rows),
-      cols_(cols),
-      pivoting_(pivoting),
-      UV_{rows.size(), cols.size(), 0, {}, {}},
-      row_used_(rows.size()),
-      col_used_(cols.size()),
-      row_(cols.size()),
-      col_(rows.size()) {}
+void CrossApproximation::clear(std::size_t rows, std::size_t cols) {
+    UV_.rows = rows;
+    UV_.cols = cols;
+    UV_.rank = 0;
+    UV_.U.clear();
+    UV_.V.clear();
+    squared_norm_ = 0;
+    row_open_.assign(rows, 1);
+    col_open_.assign(cols, 1);
+    row_.resize(cols);
+    col_.resize(rows);
+}
+
+void CrossApproximation::begin(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols,
+                               Pivoting pivoting) {
+    fill_ = &fill;
+    rows_ = rows;
+    cols_ = cols;
+    pivoting_ = pivoting;
+    clear(rows.size(), cols.size());
+}
 
 void CrossApproximation::residual_row(std::size_t i, double* row) const {
     (*fill_)(rows_.subspan(i, 1), cols_, row);
@@ -114,7 +154,7 @@ bool CrossApproximation::add(double epsilon, double pivot) {
 
 std::size_t CrossApproximation::unused_row(std::size_t from) const {
     for (std::size_t k = 0; k < rows_.size(); ++k)
-        if (const std::size_t i = (from + k) % rows_.size(); !row_used_[i]) return i;
+        if (const std::size_t i = (from + k) % rows_.size(); row_open_[i] > 0) return i;
     return rows_.size();
 }
 
@@ -129,54 +169,56 @@ void CrossApproximation::run_aca(double epsilon, int most, std::size_t row) {
     // A zero row says nothing of the others: so many of them are tried, far from each other.
     constexpr int tries = 8;
     for (int zeros = 0; UV_.rank < most && (row = unused_row(row)) < rows_.size();) {
-        row_used_[row] = 1;
+        row_open_[row] = 0;
         residual_row(row, row_.data());
-        const std::size_t col = largest(row_, col_used_);
+        const std::size_t col = largest(row_, col_open_);
         if (col == cols_.size() || !(std::abs(row_[col]) > 0)) {
             if (++zeros == tries) return;
             row = (row + rows_.size() / tries + 1) % rows_.size();
             continue;
         }
-        col_used_[col] = 1;
+        col_open_[col] = 0;
         residual_col(col, col_.data());
         if (add(epsilon, row_[col])) return;
-        row = largest(col_, row_used_);
+        row = largest(col_, row_open_);
     }
 }
 
 void CrossApproximation::run_aca_plus(double epsilon, int most) {
     const std::size_t m = rows_.size(), n = cols_.size();
-    std::vector<double> reference_col(m), reference_row(n);
+    auto &reference_col = reference_col_, &reference_row = reference_row_;
+    reference_col.resize(m);
+    reference_row.resize(n);
     std::size_t col = n / 2, row = 0;
     const auto choose_col = [&] {
-        while (col < n && col_used_[col]) ++col;
-        if (col == n) col = static_cast<std::size_t>(std::ranges::find(col_used_, 0) - col_used_.begin());
+        while (col < n && !(col_open_[col] > 0)) ++col;
+        if (col == n) col = static_cast<std::size_t>(std::ranges::find(col_open_, 1) - col_open_.begin());
         if (col < n) residual_col(col, reference_col.data());
         return col < n;
     };
     const auto choose_row = [&] {  // where the reference column says least
         row = m;
         for (std::size_t i = 0; i < m; ++i)
-            if (!row_used_[i] && (row == m || std::abs(reference_col[i]) < std::abs(reference_col[row]))) row = i;
+            if (row_open_[i] > 0 && (row == m || std::abs(reference_col[i]) < std::abs(reference_col[row]))) row = i;
         if (row < m) residual_row(row, reference_row.data());
         return row < m;
     };
     if (!choose_col() || !choose_row()) return;
     while (UV_.rank < most) {
-        std::size_t i = largest(reference_col, row_used_), j = largest(reference_row, col_used_);
+        std::size_t i = largest(reference_col, row_open_), j = largest(reference_row, col_open_);
         if (i == m || j == n) return;
         if (std::abs(reference_col[i]) > std::abs(reference_row[j])) {
             residual_row(i, row_.data());
-            j = largest(row_, col_used_);
+            j = largest(row_, col_open_);
             if (!(std::abs(row_[j]) > 0)) return;
             residual_col(j, col_.data());
         } else {
             residual_col(j, col_.data());
-            i = largest(col_, row_used_);
+            i = largest(col_, row_open_);
             if (!(std::abs(col_[i]) > 0)) return run_aca(epsilon, most, m / 2);  // both references are zero
             residual_row(i, row_.data());
         }
-        row_used_[i] = col_used_[j] = 1;
+        row_open_[i] = col_open_[j] = 0;
         if (add(epsilon, row_[j])) return;
         const std::size_t last = static_cast<std::size_t>(UV_.rank) - 1;
         if (j == col) {
@@ -192,35 +234,102 @@ void CrossApproximation::run_aca_plus(double epsilon, int most) {
     }
 }
 
-double recompress(Factors& factors, double epsilon, int most) {
-    if (factors.rank == 0) return 0;
-    const HouseholderQr u(factors.U, factors.rows, factors.rank), v(factors.V, factors.cols, factors.rank);
-    const auto at = HouseholderQr::at;
-    const int m = u.r, n = v.r, k = std::min(m, n), size = 64 * (m + n) + 64;
-    const auto area = [](int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); };
-    std::vector<double> M(area(m, n), 0.0), sigma(area(k, 1)), X(area(m, k)), Yt(area(k, n)), work(area(size, 1));
-    for (int l = 0; l < factors.rank; ++l)
-        for (int j = 0; j <= std::min(l, n - 1); ++j)
-            for (int i = 0; i <= std::min(l, m - 1); ++i) M[at(i, j, m)] += u.R[at(i, l, m)] * v.R[at(j, l, n)];
-    int info = 0;
-    dgesvd_("S", "S", &m, &n, M.data(), &m, sigma.data(), X.data(), &m, Yt.data(), &k, work.data(), &size, &info);
-    const double squared = sum_of_products(sigma.data(), sigma.data(), sigma.size());
-    int rank = k;
-    for (double left = 0; rank > 0; --rank) {
-        left += sigma[at(rank - 1, 0, 1)] * sigma[at(rank - 1, 0, 1)];
-        if (rank <= most && left > epsilon * epsilon * squared) break;
+double CrossApproximation::run_whole(std::span<double> block, std::size_t rows, std::size_t cols, double epsilon,
+                                     int most) {
+    clear(rows, cols);
+    const double squared = sum_of_products(block.data(), block.data(), block.size());
+    double left = squared;
+    for (std::size_t i = rows / 2; left > epsilon * epsilon * squared && UV_.rank < most;) {
+        for (std::size_t j = 0; j < cols; ++j) row_[j] = block[j * rows + i];
+        std::size_t j = largest(row_, col_open_);
+        if (j == cols || !(std::abs(row_[j]) > 0)) {  // a zero row says nothing of the others
+            const auto most_of_all = std::ranges::max_element(block, {}, [](double v) { return std::abs(v); });
+            const auto at = static_cast<std::size_t>(most_of_all - block.begin());
+            i = at % rows;
+            j = at / rows;
+            for (std::size_t c = 0; c < cols; ++c) row_[c] = block[c * rows + i];
+            if (!(std::abs(row_[j]) > 0)) return left > 0 ? NAN : 0;
+        }
+        row_open_[i] = col_open_[j] = 0;
+        std::copy_n(&block[j * rows], rows, col_.begin());
+        const double inverse = 1 / row_[j];
+        for (double& value : row_) value *= inverse;
+        left = subtract_cross(block.data(), col_.data(), row_.data(), rows, cols);
+        UV_.U.insert(UV_.U.end(), col_.begin(), col_.end());
+        UV_.V.insert(UV_.V.end(), row_.begin(), row_.end());
+        ++UV_.rank;
+        i = largest(col_, row_open_);
+        if (i == rows) break;
     }
-    std::vector<double> left(area(m, rank)), right(area(n, rank));
-    for (int l = 0; l < rank; ++l) {
-        const double root = std::sqrt(sigma[at(l, 0, 1)]);
-        for (int i = 0; i < m; ++i) left[at(i, l, m)] = root * X[at(i, l, m)];
-        for (int j = 0; j < n; ++j) right[at(j, l, n)] = root * Yt[at(l, j, k)];
+    return squared > 0 ? std::sqrt(left / squared) : squared;
+}
+
+const Factors& Recompression::operator()(const Factors& from, double epsilon, int most) {
+    const std::size_t m = from.rows, n = from.cols, k = static_cast<std::size_t>(from.rank),
+                      ld = round_up(k, std::size_t{8});
+    result_.rows = m;
+    result_.cols = n;
+    Q_.assign(from.U.begin(), from.U.end());
+    P_.assign(from.V.begin(), from.V.end());
+    for (auto* matrix : {&R_, &S_, &M_, &J_}) matrix->assign(k * ld, 0.0);
+    orthonormalise(Q_.data(), m, k, R_.data(), ld);
+    orthonormalise(P_.data(), n, k, S_.data(), ld);
+    for (std::size_t l = 0; l < k; ++l)  // M = R Sᵀ
+        for (std::size_t j = 0; j <= l; ++j) subtract(-S_[l * ld + j], &R_[l * ld], &M_[j * ld], ld);
+    for (std::size_t j = 0; j < k; ++j) J_[j * ld + j] = 1;
+    squares_.resize(k);
+    const auto measure = [&] {
+        double sum = 0;
+        for (std::size_t j = 0; j < k; ++j) sum += squares_[j] = sum_of_products(&M_[j * ld], &M_[j * ld], ld);
+        return sum;
+    };
+    const double squared = measure(), unseen = 1e-2 * epsilon * epsilon * squared;
+    // Cosines below this change the rank hardly ever, and the error never.
+    constexpr double nearly_orthogonal = 0.1;
+    constexpr int sweeps = 10;
+    bool rotated = true;
+    for (int sweep = 0; rotated && sweep < sweeps; ++sweep) {
+        rotated = false;
+        for (std::size_t p = 0; p + 1 < k; ++p)
+            for (std::size_t q = p + 1; q < k; ++q) {
+                const double bound = squares_[p] * squares_[q];
+                if (!(bound > unseen * unseen)) continue;
+                const double product = sum_of_products(&M_[p * ld], &M_[q * ld], ld);
+                if (!(product * product > nearly_orthogonal * nearly_orthogonal * bound)) continue;
+                const double zeta = (squares_[q] - squares_[p]) / (2 * product),
+                             tangent = (zeta < 0 ? -1 : 1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta)),
+                             cosine = 1 / std::sqrt(1 + tangent * tangent);
+                rotate(cosine, cosine * tangent, &M_[p * ld], &M_[q * ld], ld);
+                rotate(cosine, cosine * tangent, &J_[p * ld], &J_[q * ld], ld);
+                squares_[p] -= tangent * product;
+                squares_[q] += tangent * product;
+                rotated = true;
+            }
     }
-    auto U = u.times(left, rank), V = v.times(right, rank);
-    factors.U = std::move(U);
-    factors.V = std::move(V);
-    factors.rank = rank;
-    return std::sqrt(squared);
+    norm_ = std::sqrt(squared);
+    (void)measure();
+    order_.resize(k);
+    std::iota(order_.begin(), order_.end(), 0);
+    const auto square = [&](int j) { return squares_[static_cast<std::size_t>(j)]; };
+    std::ranges::sort(order_, std::greater<>(), square);
+    std::size_t rank = k;
+    for (double dropped = 0; rank > 0; --rank) {
+        dropped += square(order_[rank - 1]);
+        if (rank <= static_cast<std::size_t>(most) && !(dropped <= epsilon * epsilon * squared)) break;
+    }
+    result_.rank = static_cast<int>(rank);
+    order_.resize(rank);
+    squares_of_U_ = 0;
+    R_.resize(2 * rank);
+    for (std::size_t l = 0; l < rank; ++l) {
+        const double sigma = std::sqrt(square(order_[l]));
+        R_[l] = 1 / std::sqrt(sigma);
+        R_[rank + l] = std::sqrt(sigma);
+        squares_of_U_ += sigma;
+    }
+    combine(Q_.data(), m, k, M_.data(), ld, order_, R_.data(), result_.U);
+    combine(P_.data(), n, k, J_.data(), ld, order_, R_.data() + rank, result_.V);
+    return result_;
 }
 
 SampledError sampled_error(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols,
@@ -238,18 +347,17 @@ SampledError sampled_error(const Fill& fill, std::span<const Index> rows, std::s
     std::vector<Index> at_rows, at_cols;
     for (const std::size_t i : is) at_rows.push_back(rows[i]);
     for (const std::size_t j : js) at_cols.push_back(cols[j]);
-    std::vector<double> block(is.size() * js.size()), by_row(is.size());
+    std::vector<double> block(is.size() * js.size()), by_row(is.size()), U(is.size());
     fill(at_rows, at_cols, block.data());
     SampledError result;
+    for (const double value : block) result.norm += value * value;
+    for (std::size_t l = 0; l < static_cast<std::size_t>(factors.rank); ++l) {
+        for (std::size_t a = 0; a < is.size(); ++a) U[a] = factors.U[l * rows.size() + is[a]];
+        for (std::size_t b = 0; b < js.size(); ++b)
+            subtract(factors.V[l * cols.size() + js[b]], U.data(), &block[b * is.size()], is.size());
+    }
     for (std::size_t b = 0; b < js.size(); ++b)
-        for (std::size_t a = 0; a < is.size(); ++a) {
-            const double value = block[b * is.size() + a];
-            double difference = value;
-            for (std::size_t l = 0; l < static_cast<std::size_t>(factors.rank); ++l)
-                difference -= factors.U[l * rows.size() + is[a]] * factors.V[l * cols.size() + js[b]];
-            result.norm += value * value;
-            by_row[a] += difference * difference;
-        }
+        for (std::size_t a = 0; a < is.size(); ++a) by_row[a] += block[b * is.size() + a] * block[b * is.size() + a];
     for (const double squared : by_row) result.error += squared;
     result.worst_row = is[static_cast<std::size_t>(std::ranges::max_element(by_row) - by_row.begin())];
     const double whole = static_cast<double>(rows.size()) * static_cast<double>(cols.size()) /

@@ -107,18 +107,24 @@ void HMatrix::apply(MultiVector<double> x, MultiVector<double> y) const {
     multiply(m, x, first_, y, [&](const Vectors& v) { return comm_->start_exchange(v.receives, v.sends); });
 }
 
-void HMatrix::apply_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers) const {
+Pending HMatrix::start_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers) const {
     const int m = x.columns();
     if (x.rows() != rows() || y.rows() != rows() || y.columns() != m || m < 1)
         throw InputError(
             fmt::format("A has {} rows, x is {} × {}, y is {} × {}", rows(), x.rows(), m, y.rows(), y.columns()));
-    const auto part = [&](int rank) {
-        return MultiVector<double>(
-            &y(0, 0) + static_cast<std::size_t>(partition_.first(rank)) * static_cast<std::size_t>(m),
-            partition_.rows(rank), m);
-    };
-    multiply(m, x, 0, part(comm_->rank()), [](const Vectors&) { return Pending(); });
-    std::vector<Message> receives, sends;
+    multiply(m, x, 0, rows_of(y, comm_->rank()), [](const Vectors&) { return Pending(); });
+    return start_gather(y, numbers);
+}
+
+MultiVector<double> HMatrix::rows_of(MultiVector<double> whole, int rank) const {
+    return {whole.data() + static_cast<std::size_t>(partition_.first(rank)) * static_cast<std::size_t>(whole.columns()),
+            partition_.rows(rank), whole.columns()};
+}
+
+Pending HMatrix::start_gather(MultiVector<double> y, std::span<double> numbers) const {
+    auto &receives = gather_receives_, &sends = gather_sends_;
+    receives.clear();
+    sends.clear();
     for (int p = 0; p < comm_->size(); ++p) {
         if (p == comm_->rank()) continue;
         constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
@@ -126,21 +132,26 @@ void HMatrix::apply_replicated(MultiVector<double> x, MultiVector<double> y, std
             for (std::size_t at = 0; at < data.size(); at += limit)
                 to.push_back({p, data.subspan(at, std::min(limit, data.size() - at))});
         };
-        add(receives, std::as_writable_bytes(part(p).values()));
-        add(sends, std::as_writable_bytes(part(comm_->rank()).values()));
+        add(receives, std::as_writable_bytes(rows_of(y, p).values()));
+        add(sends, std::as_writable_bytes(rows_of(y, comm_->rank()).values()));
         if (numbers.empty()) continue;
         add(receives, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(p), 1)));
         add(sends, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(comm_->rank()), 1)));
     }
-    comm_->start_exchange(receives, sends).wait();
+    return comm_->start_exchange(receives, sends);
 }
 
-void Replicated::apply(MultiVector<double> x, MultiVector<double> y) const {
-    if (!raised_) return A_->apply_replicated(x, y);
-    std::vector<double> raised(static_cast<std::size_t>(A_->comm().size()));
-    raised[static_cast<std::size_t>(A_->comm().rank())] = *raised_;
-    A_->apply_replicated(x, y, raised);
-    if (std::ranges::any_of(raised, [](double flag) { return flag > 0; })) interrupted_ = true;
+Pending Replicated::start_apply(MultiVector<double> x, MultiVector<double> y) const {
+    if (std::ranges::any_of(flags_, [](double flag) { return flag > 0; })) interrupted_ = true;
+    std::ranges::fill(flags_, 0.0);
+    flags_[static_cast<std::size_t>(A_->comm().rank())] = raised_ && *raised_;
+    return A_->start_replicated(x, y, flags_);
+}
+
+void Replicated::apply_transpose(MultiVector<double> x, MultiVector<double> y) const {
+    const int rank = A_->comm().rank();
+    A_->apply_transpose(A_->rows_of(x, rank), A_->rows_of(y, rank));
+    A_->start_gather(y).wait();
 }
 
 std::vector<HMatrix::DiagonalBlock> HMatrix::diagonal_blocks() const {

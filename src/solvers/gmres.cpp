@@ -9,11 +9,13 @@ constexpr OptionInfo options[] = {
     restart_option,
     {"orth", 0, 0, 3, "orthogonalisation", false, GramSchmidt<double>::names},
     side_option,
+    {"flexible", 0, 0, 1, "1: the preconditioner may be another one in each use", true},
     patience_option(10000),
 };
 
 int vectors(const Options& given, bool preconditioned) {
-    return Arnoldi<double>::vectors(static_cast<int>(given.number("m")), preconditioned);
+    const int m = static_cast<int>(given.number("m"));
+    return Arnoldi<double>::vectors(m, preconditioned) + (preconditioned && given.number("flexible") > 0 ? m : 0);
 }
 }  // namespace
 

@@ -27,7 +27,7 @@ inline constexpr std::string_view precision_names[] = {"auto", "double"};
 /// What compression will take, told before it begins: dense blocks are counted, ranks are guessed from a sample.
 struct HMatrixEstimate {
     double stored = 0;        ///< bytes on all ranks
-    double peak = 0;          ///< bytes on the rank that has most, while blocks are put in their final order
+    double peak = 0;          ///< bytes on the rank that has most, while low-rank blocks are put in order, twice there
     Global dense_blocks = 0;  ///< of the whole matrix
     Global low_rank_blocks = 0;
 };
@@ -91,9 +91,19 @@ public:
     /// a matrix may run at a time. Throws InputError when the shapes disagree.
     void apply(MultiVector<double> x, MultiVector<double> y) const;
 
-    /// Collective. The same for vectors that every rank has whole, n × m values in cluster order: each rank computes
-    /// its rows and all-gathers them (Replicated), and with them one number of each rank, where there are such.
-    void apply_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers = {}) const;
+    /// Collective. y = Aᵀ x in the same way, the messages backwards; each thread sums into a vector of its own.
+    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const;
+
+    /// Collective. y = A x for vectors that every rank has whole, n × m values in cluster order: each rank computes
+    /// its rows and starts to all-gather them (Replicated), and with them one number of each rank, where there are
+    /// such.
+    [[nodiscard]] Pending start_replicated(MultiVector<double> x, MultiVector<double> y,
+                                           std::span<double> numbers = {}) const;
+    /// Collective. Starts to bring every rank's rows of such a vector to all ranks, and a number of each.
+    [[nodiscard]] Pending start_gather(MultiVector<double> y, std::span<double> numbers = {}) const;
+
+    /// The rows of a rank, of a vector that is whole here.
+    MultiVector<double> rows_of(MultiVector<double> whole, int rank) const;
 
     Comm& comm() const { return *comm_; }
     const Partition& partition() const { return partition_; }
@@ -134,6 +144,7 @@ public:
 
 private:
     struct Piece;
+    struct Store;
     class Compression;
 
     struct ThreadWork {
@@ -147,11 +158,23 @@ private:
         Buffer<double> x, y, t;
         std::vector<Message> receives, sends;
     };
+    struct TransposedVectors {
+        struct Sums {
+            Buffer<double> y, t;
+            std::vector<double> products;  // of one panel
+        };
+        Buffer<double> x, received;
+        std::vector<Sums> by_thread;
+        std::vector<Message> receives, sends;
+    };
 
     void cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<double>& rank_by_size, double value_bytes);
-    void pack(std::vector<Piece> pieces);
+    void pack(std::vector<Piece>& pieces, Compression& compression);
+    std::vector<Store> lay_out(const std::vector<Piece>& pieces);
+    bool fill_panels(std::vector<Piece>& pieces, const std::vector<Store>& stores, Compression& compression);
     void plan_exchange(const std::vector<BlockInfo>& blocks);
     Vectors& vectors(int columns) const;
+    TransposedVectors& transposed_vectors(int columns) const;
     template <class Exchange>
     void multiply(int m, MultiVector<double> x, Index first, MultiVector<double> y, Exchange&& exchange) const;
 
@@ -175,6 +198,8 @@ private:
     };
     std::vector<Stretch> receives_, sends_;
     mutable std::map<int, Vectors> vectors_;  // by number of columns
+    mutable std::map<int, TransposedVectors> transposed_vectors_;
+    mutable std::vector<Message> gather_receives_, gather_sends_;
 };
 
 /// A hierarchical matrix for the layout of HACApK (Yamazaki and others 2018, Section III): every rank has all vectors
@@ -184,9 +209,13 @@ private:
 class Replicated {
 public:
     /// `interrupt` may be raised on any rank; `interrupted()` then is on all, after the same product.
-    explicit Replicated(const HMatrix& A, const std::atomic<bool>* interrupt = nullptr) : A_(&A), raised_(interrupt) {}
+    explicit Replicated(const HMatrix& A, const std::atomic<bool>* interrupt = nullptr)
+        : A_(&A), raised_(interrupt), flags_(static_cast<std::size_t>(A.comm().size())) {}
 
-    void apply(MultiVector<double> x, MultiVector<double> y) const;
+    void apply(MultiVector<double> x, MultiVector<double> y) const { start_apply(x, y).wait(); }
+    /// The all-gather may be in flight; it must have been waited for before the next product.
+    [[nodiscard]] Pending start_apply(MultiVector<double> x, MultiVector<double> y) const;
+    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const;
     double bytes(int columns) const { return A_->bytes(columns); }
     Index local_rows() const { return static_cast<Index>(A_->rows()); }
     const std::atomic<bool>& interrupted() const { return interrupted_; }
@@ -194,6 +223,7 @@ public:
 private:
     const HMatrix* A_;
     const std::atomic<bool>* raised_;
+    mutable std::vector<double> flags_;  // of all ranks, come with the last product
     mutable std::atomic<bool> interrupted_{false};
 };
 

@@ -22,19 +22,23 @@ struct Factors {
     std::vector<double> U, V;
 };
 
-/// Adaptive cross approximation of a block from some of its rows and columns. May go on where it stopped.
+/// Adaptive cross approximation of one block after the other; memory is kept from one to the next. May go on with a
+/// block where it stopped.
 class CrossApproximation {
 public:
-    /// The numbers must outlive it.
-    CrossApproximation(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols, Pivoting pivoting);
+    /// Begins with a block that is known by some of its rows and columns. The numbers must outlive it.
+    void begin(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols, Pivoting pivoting);
 
     /// Adds crosses until one is smaller than ε times the norm of what there is, or the rank is `most`. From row
     /// `first` on, where one is given.
     void run(double epsilon, int most, std::size_t first = automatic);
     static constexpr std::size_t automatic = std::numeric_limits<std::size_t>::max();
 
+    /// Crosses of a block that is there whole, column after column, until what they leave is at most ε ‖B‖ or the rank
+    /// is `most`. `block` becomes what they leave. Returns ‖B − U Vᵀ‖/‖B‖ (Frobenius): certain, because it is summed.
+    double run_whole(std::span<double> block, std::size_t rows, std::size_t cols, double epsilon, int most);
+
     const Factors& factors() const { return UV_; }
-    Factors& factors() { return UV_; }
 
 private:
     void residual_row(std::size_t i, double* row) const;
@@ -43,19 +47,36 @@ private:
     void run_aca(double epsilon, int most, std::size_t row);
     void run_aca_plus(double epsilon, int most);
     std::size_t unused_row(std::size_t from) const;
+    void clear(std::size_t rows, std::size_t cols);
 
-    const Fill* fill_;
+    const Fill* fill_ = nullptr;
     std::span<const Index> rows_, cols_;
-    Pivoting pivoting_;
+    Pivoting pivoting_ = Pivoting::aca;
     Factors UV_;
     double squared_norm_ = 0;
-    std::vector<char> row_used_, col_used_;
-    std::vector<double> row_, col_;
+    std::vector<double> row_open_, col_open_;  // 1: no cross goes through it yet
+    std::vector<double> row_, col_, reference_row_, reference_col_;
 };
 
-/// The smallest factors within `epsilon` of U Vᵀ, relative, in Frobenius' norm: QR of U and V, SVD of R_U R_Vᵀ. U and V
-/// come out with columns of equal norms, so that no number is needlessly large or small. Returns the norm.
-double recompress(Factors& factors, double epsilon, int most = std::numeric_limits<int>::max());
+/// The smallest factors within some tolerance of others: QR of U and V by Gram and Schmidt, SVD of R_U R_Vᵀ by
+/// one-sided rotations (Hestenes 1958). These end when the columns are nearly orthogonal: whatever they are, what is
+/// dropped is known exactly, because rotations do not change norms. Written for ranks of some tens, where LAPACK's
+/// calls cost more than their work; keeps its memory.
+class Recompression {
+public:
+    /// U Vᵀ to within ε ‖U Vᵀ‖ (Frobenius), or of rank `most`. U and V come out with columns of equal norms, so that no
+    /// number is needlessly large or small.
+    const Factors& operator()(const Factors& from, double epsilon, int most = std::numeric_limits<int>::max());
+
+    double norm() const { return norm_; }                  ///< ‖U Vᵀ‖
+    double squares_of_U() const { return squares_of_U_; }  ///< ‖U‖², of the result, as ‖V‖²
+
+private:
+    Factors result_;
+    std::vector<double> Q_, P_, M_, J_, R_, S_, squares_;
+    std::vector<int> order_;
+    double norm_ = 0, squares_of_U_ = 0;
+};
 
 /// ‖B − U Vᵀ‖ and ‖B‖ in Frobenius' norm, estimated from the entries at up to `sample` rows and columns chosen by
 /// chance from `seed`, all of them where there are not more; and the row where the error is largest.

@@ -11,7 +11,8 @@ namespace stretto {
 /// A square linear operator, or a preconditioner, on the rows of this rank: apply(x, y) computes y = A x (or
 /// y = M⁻¹ x) for vectors of any number of columns, x and y disjoint; bytes(m) is what one such call with m
 /// columns moves through this rank's memory. Called on all ranks together. An apply_transpose(x, y), y = Aᵀ x, makes it
-/// fit for methods that need one; a has_transpose() that says no takes that back.
+/// fit for methods that need one; a has_transpose() that says no takes that back. A start_apply(x, y) may return with
+/// y's last parts in flight.
 template <class A, class T>
 concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
     a.apply(v, v);
@@ -39,6 +40,10 @@ public:
                 static_cast<const Op*>(self)->apply_powers(v, first, count, B);
             };
         }
+        if constexpr (requires(MultiVector<T> v) { Pending(op.start_apply(v, v)); })
+            start_apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                return static_cast<const Op*>(self)->start_apply(x, y);
+            };
         bool transpose = true;
         if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
         if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })
@@ -50,6 +55,13 @@ public:
 
     explicit operator bool() const { return op_ != nullptr; }
     void apply(MultiVector<T> x, MultiVector<T> y) const { apply_(op_, x, y); }
+    /// The same, but y is complete only when what is returned has been waited for.
+    Pending start_apply(MultiVector<T> x, MultiVector<T> y) const {
+        if (start_apply_) return start_apply_(op_, x, y);
+        apply(x, y);
+        return {};
+    }
+    bool gathers() const { return start_apply_; }
     /// Several products for one exchange, where the operator has that (CsrMatrix).
     int prepare_powers(int h) const { return prepare_powers_ ? prepare_powers_(op_, h) : 1; }
     void apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const {
@@ -64,6 +76,7 @@ public:
 private:
     const void* op_ = nullptr;
     void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    Pending (*start_apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
     int (*prepare_powers_)(const void*, int) = nullptr;
@@ -84,6 +97,14 @@ public:
     void apply(MultiVector<T> x, MultiVector<T> y) const {
         account([&] { op_.apply(x, y); });
     }
+    /// The same, but what of y comes from other ranks may be in flight until what is returned has been waited for.
+    [[nodiscard]] Pending start(MultiVector<T> x, MultiVector<T> y) const {
+        Pending pending;
+        account([&] { pending = op_.start_apply(x, y); });
+        return pending;
+    }
+    /// Whether `start` leaves something in flight.
+    bool gathers() const { return op_.gathers(); }
     /// How many products one exchange will serve: h, or 1 where the operator cannot, or it would not pay.
     int prepare_powers(int h) const { return op_ ? op_.prepare_powers(h) : 1; }
     /// CsrMatrix::apply_powers, counted as so many products and the vector work between them.

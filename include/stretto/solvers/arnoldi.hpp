@@ -23,9 +23,10 @@ namespace stretto {
 template <class T>
 class Arnoldi {
 public:
-    /// For cycles of as many columns. M stands on the left where the option `side` says so.
+    /// For cycles of as many columns. M stands on the left where the option `side` says so. `flexible`: M may be
+    /// another one in each use (op is told the column); what it made is stored.
     Arnoldi(Space<T>& space, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-            int cycle, Stop<T>& stop)
+            int cycle, Stop<T>& stop, bool flexible = false)
         : m(cycle),
           Q(space.panel(cycle + 1)),
           R(cycle + 2, cycle + 2, space.columns()),
@@ -40,6 +41,7 @@ public:
           left_(M && stop.option("side") > 0),
           step_(space.vector()),
           z_(M ? space.vector() : step_),
+          Z_(flexible && M ? space.panel(cycle) : Panel<T>()),
           U_(cycle + 1, cycle, space.columns()),
           g_(cycle + 1, 1, space.columns()),
           y_(cycle, 1, space.columns()),
@@ -49,9 +51,12 @@ public:
     /// How many vectors it takes of the space.
     static int vectors(int m, bool preconditioned) { return m + 2 + (preconditioned ? 1 : 0); }
 
-    /// out = A M⁻¹ in
-    void op(MultiVector<T> in, MultiVector<T> out) const {
-        if (left_) {
+    /// out = A M⁻¹ in, column j of the basis where M is flexible
+    void op(MultiVector<T> in, MultiVector<T> out, int j = 0) const {
+        if (flexible()) {
+            M_.apply(in, Z_[j]);
+            A_.apply(Z_[j], out);
+        } else if (left_) {
             A_.apply(in, z_);
             M_.apply(z_, out);
         } else {
@@ -130,8 +135,8 @@ public:
             solve(j);
             used = std::max(used, at(j).used);
         }
-        const bool right = M_ && !left_;
-        const auto combine = Panel<T>(right ? step_ : z_) <<= Q.part(0, used) * y_.from(0, 0);
+        const bool right = M_ && !left_ && !flexible();
+        const auto combine = Panel<T>(right ? step_ : z_) <<= (flexible() ? Z_ : Q).part(0, used) * y_.from(0, 0);
         const auto advance = x_ <<= x_ + z_;
         V_.run(combine, when(!right, advance));
         if (!right) return;
@@ -157,6 +162,7 @@ private:
         bool wanted = false, broken = false;
         int used = 0;
     };
+    bool flexible() const { return Z_.count() > 0; }
     Column& at(int j) { return columns_[static_cast<std::size_t>(j)]; }
 
     /// q₀ := b − Ax, or M⁻¹(b − Ax) with M on the left, whose squared norm is natural_. Returns ‖b − Ax‖².
@@ -234,6 +240,7 @@ private:
     Stop<T>& stop_;
     bool left_;
     MultiVector<T> step_, z_;
+    Panel<T> Z_;  // M⁻¹ Q, of a flexible M
     SmallMatrix<T> U_, g_, y_, rotations_;
     std::vector<Column> columns_;
     Scalars<T> natural_{V_.columns()}, ratio_{V_.columns()}, undo_{V_.columns()};

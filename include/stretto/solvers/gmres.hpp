@@ -58,7 +58,7 @@ void gmres_cycle(Space<T>& V, Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int
         return delayed_gmres_cycle(V, K, orthonormalise.products, columns);
     for (int j = 0; j < columns; ++j) {
         K.start_at(j);
-        K.op(q[j], q[j + 1]);
+        K.op(q[j], q[j + 1], j);
         orthonormalise(K, j + 1);
         if (K.extend(j)) break;
     }
@@ -68,12 +68,15 @@ void gmres_cycle(Space<T>& V, Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int
 /// M on the right or on the left.
 ///
 /// One reduction per iteration, and one per cycle, waited for, with the default orthogonalisation; stores m + 2
-/// vectors, m + 3 with a preconditioner.
+/// vectors, m + 3 with a preconditioner. With the option `flexible` (FGMRES: Saad 1993) M may be another one in each
+/// use; 2 m + 3 vectors, and cgs2 in the place of dcgs2, which says of A M⁻¹ q_j what it knows of another vector.
 template <class T>
 void gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
            Stop<T>& stop) {
-    Arnoldi<T> K(V, A, M, b, x, static_cast<int>(stop.option("m")), stop);
-    GramSchmidt<T> orthonormalise(V, K.m, static_cast<typename GramSchmidt<T>::Kind>(stop.option("orth")));
+    const bool flexible = stop.option("flexible") > 0;
+    Arnoldi<T> K(V, A, M, b, x, static_cast<int>(stop.option("m")), stop, flexible);
+    const auto orth = static_cast<typename GramSchmidt<T>::Kind>(stop.option("orth"));
+    GramSchmidt<T> orthonormalise(V, K.m, flexible && orth == GramSchmidt<T>::dcgs2 ? GramSchmidt<T>::cgs2 : orth);
     restarted(
         V,
         K,

@@ -13,6 +13,10 @@ namespace stretto {
 /// iteration. Past its attainable accuracy the true residual grows while the recursive one falls; every
 /// `check` iterations the gap is measured and, where it exceeds `gap`·‖r‖, all vectors are recomputed from what
 /// defines them (residual replacement).
+///
+/// Where it is the product's gather that may be in flight (`late`: every rank has all vectors, sums need no reduction),
+/// the statements are in another order: the product begins as soon as it can, and the dot products and all else that
+/// does not need it hide the gather (Yamazaki and others 2018, Section VII, pipe2).
 template <class T>
 void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                         Stop<T>& stop) {
@@ -23,6 +27,8 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     auto zh = M ? V.vector() : z;
     auto wh = M ? V.vector() : w;
     auto beta = V.scalars(), omega = V.scalars();
+    const bool late = A.gathers();
+    Pending gather;  // of v, and of t
 
     residual(V, A, b, x, r);
     const auto norm_r0 = shadow(V, r, r0, stop);
@@ -30,43 +36,62 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     A.apply(rh, w);
     auto start = V.start(dot(r0, r), dot(r0, w));
     M.apply(w, wh);
-    A.apply(wh, t);
+    gather = A.start(wh, t);
     auto [rho, sigma0] = start.wait();
     if (stop.unless_nonzero(rho) || stop.unless_nonzero(sigma0)) return;
     auto alpha = rho / sigma0;
 
     for (int k = 1;; ++k) {
         const auto book = V.ledger().book(Phase::iteration);
-        auto dots = V.start(ph <<= rh + beta * (ph - omega * sh),
-                            when(M, sh <<= wh + beta * (sh - omega * zh)),
-                            when(M, qh <<= rh - alpha * sh),
-                            s <<= w + beta * (s - omega * z),
-                            z <<= t + beta * (z - omega * v),
-                            q <<= r - alpha * s,
-                            y <<= w - alpha * z,
-                            dot(q, y),
-                            dot(y, y),
-                            dot(q, q));
-        M.apply(z, zh);
-        A.apply(zh, v);
+        const auto directions = group(ph <<= rh + beta * (ph - omega * sh),
+                                      when(M, sh <<= wh + beta * (sh - omega * zh)),
+                                      when(M, qh <<= rh - alpha * sh),
+                                      s <<= w + beta * (s - omega * z),
+                                      q <<= r - alpha * s);
+        const auto next_z = z <<= t + beta * (z - omega * v);
+        const auto product_with_z = [&] {
+            M.apply(z, zh);
+            gather = A.start(zh, v);
+        };
+        if (late) {
+            V.run(directions);
+            gather.wait();
+            V.run(next_z);
+            product_with_z();
+        }
+        auto dots =
+            V.start(when(!late, directions), when(!late, next_z), y <<= w - alpha * z, dot(q, y), dot(y, y), dot(q, q));
+        if (!late) product_with_z();
         auto [theta, phi, pi] = dots.wait();
         omega = theta / phi;
         const auto rr = pi - omega * theta;
 
         const auto advance = group(x <<= x + alpha * ph + omega * qh, r <<= q - omega * y);
-        if (!M) V.run(advance);  // as Algorithm 4 has it; Algorithm 7 merges it with what follows
-        auto more = V.start(when(M, rh <<= qh - omega * (wh - alpha * zh)),
-                            when(M, advance),
-                            w <<= y - omega * (t - alpha * v),
+        const auto next_rh = rh <<= qh - omega * (wh - alpha * zh);
+        const auto next_w = w <<= y - omega * (t - alpha * v);
+        const auto product_with_w = [&] {
+            M.apply(w, wh);
+            gather = A.start(wh, t);
+        };
+        if (!M || late)
+            V.run(when(M, next_rh), advance);  // as Algorithm 4 has it; Algorithm 7 merges it with what follows
+        if (late) {
+            gather.wait();
+            V.run(next_w);
+            product_with_w();
+        }
+        auto more = V.start(when(M && !late, next_rh),
+                            when(M && !late, advance),
+                            when(!late, next_w),
                             dot(r0, r),
                             dot(r0, z),
                             dot(r0, w),
                             dot(r0, s));
         if (stop(k, rr) || stop.unless_nonzero(theta, sqrt(phi) * sqrt(pi))) break;
-        M.apply(w, wh);
-        A.apply(wh, t);
+        if (!late) product_with_w();
         if (stop.due("check")) {
             const auto safeguard = V.ledger().book(Phase::safeguard);
+            gather.wait();
             if (residual_gap(V, A, b, x, r, q, stop.option("gap"))) {
                 residual(V, A, b, x, r);
                 M.apply(r, rh);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compression.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "stretto/core/error.hpp"
+
+namespace stretto {
+namespace {
+
+constexpr double unit_single = 0x1p-24;
+// How ε is shared: the crosses stop at one part, rounding to single precision may take another, and the SVD drops up to
+// what is left.
+constexpr double cross_part = 0.2;
+double rounding_part(double epsilon) { return epsilon >= 16 * unit_single ? 4 * unit_single / epsilon : 0; }
+constexpr std::size_t sample = 32;         // rows and columns of a large block that verify it
+constexpr std::size_t small_block = 4096;  // entries up to which a block is filled whole to be compressed
+
+/// Rank from which on a block is smaller when stored densely.
+int profitable(std::size_t rows, std::size_t cols) { return static_cast<int>(rows * cols / (rows + cols)); }
+
+/// Whether a block of this norm and number of values is within what single precision can hold.
+bool fits_single(double norm, std::size_t values) {
+    return norm == 0 || (norm < 1e37 && norm > 1e-25 * std::sqrt(static_cast<double>(values)));
+}
+
+/// `values` (rows × cols, column after column) as a panel.
+template <class S>
+void write_panel(const double* values, std::size_t rows, std::size_t cols, S* to) {
+    constexpr std::size_t slab = panel_rows;
+    std::size_t row = 0;
+    for (; row + slab <= rows; row += slab)
+        for (std::size_t j = 0; j < cols; ++j, to += slab)
+            for (std::size_t i = 0; i < slab; ++i) to[i] = static_cast<S>(values[j * rows + row + i]);
+    if (row < rows)
+        for (std::size_t j = 0; j < cols; ++j, to += slab)
+            for (std::size_t i = 0; i < slab; ++i)
+                to[i] = row + i < rows ? static_cast<S>(values[j * rows + row + i]) : S{};
+}
+
+void write_panel(const double* values, std::size_t rows, std::size_t cols, bool single, std::byte* to) {
+    if (single)
+        write_panel(values, rows, cols, reinterpret_cast<float*>(to));
+    else
+        write_panel(values, rows, cols, reinterpret_cast<double*>(to));
+}
+
+}  // namespace
+
+HMatrix::Compression::Compression(const ClusterTree& tree, const Fill& fill, const HMatrixOptions& options)
+    : tree_(tree),
+      fill_(fill),
+      options_(options),
+      single_(options.precision == Precision::automatic &&
+              unit_single <= rounding_part(options.epsilon) * options.epsilon),
+      workspaces_(static_cast<std::size_t>(options.threads)) {}
+
+std::byte* HMatrix::Compression::Workspace::take(std::size_t bytes) {
+    // Twice as large each time: a small matrix wastes little, a large one has huge pages.
+    constexpr std::size_t first = std::size_t{1} << 18, largest = std::size_t{1} << 26;
+    if (bytes == 0) return nullptr;
+    bytes = round_up(bytes, std::size_t{64});
+    if (bytes > left) {
+        left = std::max(bytes, std::min(largest, panels.empty() ? first : 2 * panels.back().size()));
+        panels.emplace_back(left);
+    }
+    left -= bytes;
+    return panels.back().data() + panels.back().size() - left - bytes;
+}
+
+std::vector<double> HMatrix::Compression::guess_ranks(const std::vector<ClusterPair>& pairs) const {
+    static constexpr std::size_t blocks = 8, most = 128;
+    std::vector<std::vector<ClusterPair>> classes(34);
+    for (const auto& pair : pairs)
+        if (pair.admissible) classes[size_class(tree_[pair.row].size(), tree_[pair.col].size())].push_back(pair);
+    std::vector<double> ranks(classes.size(), 0.0);
+    std::vector<std::pair<std::size_t, ClusterPair>> chosen;
+    for (std::size_t c = 0; c < classes.size(); ++c)
+        for (std::size_t k = 0; k < std::min(blocks, classes[c].size()); ++k)
+            chosen.emplace_back(c, classes[c][classes[c].size() * k / std::min(blocks, classes[c].size())]);
+    std::vector<int> found(chosen.size());
+    const auto thin = [](std::span<const Index> numbers) {
+        std::vector<Index> few;
+        const std::size_t count = std::min(numbers.size(), most);
+        for (std::size_t k = 0; k < count; ++k) few.push_back(numbers[numbers.size() * k / count]);
+        return few;
+    };
+    each(chosen.size(), [&](std::size_t k, std::size_t) {
+        const auto [row, col] = std::pair(tree_[chosen[k].second.row], tree_[chosen[k].second.col]);
+        const auto rows = thin(numbers(row.begin, row.end)), cols = thin(numbers(col.begin, col.end));
+        const int limit = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
+        CrossApproximation cross;
+        Recompression recompress;
+        cross.begin(fill_, rows, cols, options_.pivoting);
+        cross.run(cross_part * options_.epsilon, limit);
+        found[k] = recompress(cross.factors(), (1 - cross_part) * options_.epsilon, limit).rank;
+    });
+    for (std::size_t k = 0; k < chosen.size(); ++k)
+        ranks[chosen[k].first] += found[k] / static_cast<double>(std::min(blocks, classes[chosen[k].first].size()));
+    return ranks;
+}
+
+std::vector<HMatrix::Piece> HMatrix::Compression::run(const std::vector<ClusterPair>& pairs, Index begin, Index end,
+                                                      const std::vector<double>& costs) {
+    begin_ = begin;
+    end_ = end;
+    all_ = std::accumulate(costs.begin(), costs.end(), 0.0);
+    // The largest first, so that no thread is left with one at the end.
+    std::vector<std::size_t> order(pairs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (options_.threads > 1)
+        std::ranges::stable_sort(order, std::greater<>(),
+                                 [&](std::size_t k) { return pairs[k].admissible ? costs[k] : 0; });
+    each(pairs.size(), [&](std::size_t place, std::size_t thread) {
+        const std::size_t k = order[place];
+        const auto& [row, col, admissible] = pairs[k];
+        compress(tree_[row], tree_[col], admissible, workspaces_[thread]);
+        if (admissible) done(costs[k], thread);
+    });
+    std::vector<Piece> result;
+    for (auto& own : workspaces_) {
+        result.insert(result.end(), own.pieces.begin(), own.pieces.end());
+        own.pieces = {};
+    }
+    std::ranges::sort(result, {}, [](const Piece& piece) { return std::pair(piece.row, piece.col); });
+    return result;
+}
+
+void HMatrix::Compression::done(double cost, std::size_t thread) {
+    if (!options_.progress) return;
+    done_.fetch_add(cost, std::memory_order_relaxed);
+    if (thread == 0) options_.progress(all_ > 0 ? std::min(1.0, done_ / all_) : 1);
+}
+
+void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool admissible, Workspace& own) {
+    Piece piece{.row = std::max(s.begin, begin_),
+                .rows = 0,
+                .col = t.begin,
+                .cols = t.size(),
+                .rank = -1,
+                .single = single_,
+                .mirrored = false,
+                .panels = nullptr};
+    piece.rows = std::min(s.end, end_) - piece.row;
+    if (piece.rows <= 0) return;
+    const bool both = options_.symmetric && s.begin >= begin_ && s.end <= end_ && t.begin >= begin_ && t.end <= end_;
+    if (both && s.begin > t.begin) return;  // its mirror image is stored
+    piece.mirrored = both && s.begin < t.begin;
+    const auto rows = numbers(piece.row, piece.row + piece.rows), cols = numbers(t.begin, t.end);
+    if (admissible && !low_rank(rows, cols, own, piece)) {
+        ++refilled_;
+        if (piece.size() > small_block && !(s.leaf() && t.leaf())) {
+            for (const Index u : s.leaf() ? std::vector<Index>{} : std::vector{s.sons[0], s.sons[1]})
+                for (const Index v : t.leaf() ? std::vector<Index>{} : std::vector{t.sons[0], t.sons[1]})
+                    compress(tree_[u], tree_[v], true, own);
+            if (s.leaf())
+                for (const Index v : t.sons) compress(s, tree_[v], true, own);
+            if (t.leaf())
+                for (const Index u : s.sons) compress(tree_[u], t, true, own);
+            return;
+        }
+    }
+    if (piece.rank < 0)
+        stored_ += panel_bytes(piece.rows, piece.cols, piece.single);
+    else  // twice while they are put in order
+        stored_ +=
+            2 * (panel_bytes(piece.rows, piece.rank, piece.single) + panel_bytes(piece.cols, piece.rank, piece.single));
+    if (static_cast<double>(stored_) > options_.memory_limit)
+        throw InputError(
+            fmt::format("the blocks take more than the {:.4g} GB that a rank may have", 1e-9 * options_.memory_limit));
+    own.pieces.push_back(piece);
+}
+
+/// Whether the block has a low rank that keeps ε.
+bool HMatrix::Compression::low_rank(std::span<const Index> rows, std::span<const Index> cols, Workspace& own,
+                                    Piece& piece) const {
+    const double epsilon = options_.epsilon;
+    const int most = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
+    const bool whole = options_.max_rank == 0 && rows.size() * cols.size() <= small_block;
+    auto& [block, cross, recompress, panels, left, pieces] = own;
+    double error = cross_part * epsilon;
+    if (whole) {
+        block.resize(rows.size() * cols.size());
+        fill_(rows, cols, block.data());
+        error = cross.run_whole(block, rows.size(), cols.size(), error, most);
+        if (!(error <= cross_part * epsilon)) return false;
+    } else {
+        cross.begin(fill_, rows, cols, options_.pivoting);
+        cross.run(error, most);
+    }
+    for (int attempt = 0;; ++attempt) {
+        if (options_.max_rank == 0 && cross.factors().rank >= most) return false;
+        const Factors& factors = recompress(cross.factors(), epsilon - error - rounding_part(epsilon) * epsilon, most);
+        if (!std::isfinite(recompress.norm())) return false;
+        if (!whole) {
+            const auto seed = static_cast<std::uint64_t>(piece.row) << 32 | static_cast<std::uint64_t>(piece.col);
+            const auto sampled = sampled_error(fill_, rows, cols, factors, sample, seed);
+            if (!std::isfinite(sampled.error)) return false;
+            if (options_.max_rank == 0 && sampled.error > epsilon * sampled.norm) {
+                if (attempt == 3) return false;
+                cross.run(0.1 * cross_part * epsilon, most, sampled.worst_row);
+                continue;
+            }
+        }
+        // The columns of U and V have equal norms: ‖U‖² is ‖U‖ ‖V‖.
+        piece.single =
+            options_.precision == Precision::automatic &&
+            2 * unit_single * recompress.squares_of_U() <= rounding_part(epsilon) * epsilon * recompress.norm() &&
+            fits_single(recompress.norm(), piece.size());
+        piece.rank = factors.rank;
+        std::byte* const to = own.take(panel_bytes(piece.rows, piece.rank, piece.single) +
+                                       panel_bytes(piece.cols, piece.rank, piece.single));
+        const auto rank = static_cast<std::size_t>(factors.rank);
+        write_panel(factors.U.data(), rows.size(), rank, piece.single, to);
+        write_panel(factors.V.data(), cols.size(), rank, piece.single,
+                    to + panel_bytes(piece.rows, piece.rank, piece.single));
+        piece.panels = to;
+        return true;
+    }
+}
+
+bool HMatrix::Compression::fill(const Piece& piece, std::byte* to, std::vector<double>& scratch) const {
+    const auto rows = numbers(piece.row, piece.row + piece.rows), cols = numbers(piece.col, piece.col + piece.cols);
+    scratch.resize(rows.size() * cols.size());
+    fill_(rows, cols, scratch.data());
+    double squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (std::size_t k = 0; k < scratch.size(); ++k) squares += scratch[k] * scratch[k];
+    if (!std::isfinite(squares)) not_finite(rows, cols);
+    if (piece.single && !fits_single(std::sqrt(squares), scratch.size())) return false;
+    write_panel(scratch.data(), rows.size(), cols.size(), piece.single, to);
+    return true;
+}
+
+void HMatrix::Compression::not_finite(std::span<const Index> rows, std::span<const Index> cols) const {
+    double value = 0;
+    for (const Index row : rows)
+        for (const Index col : cols) {
+            fill_({&row, 1}, {&col, 1}, &value);
+            if (!std::isfinite(value))
+                throw InputError(fmt::format("the kernel is {} at points {} and {}", value, row + 1, col + 1));
+        }
+    throw InputError("the kernel's values are too large");
+}
+
+}  // namespace stretto

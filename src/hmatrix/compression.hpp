@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Turns the blocks of a hierarchical matrix into numbers.
+
+#include <atomic>
+#include <bit>
+#include <exception>
+#include <mutex>
+#include <numeric>
+
+#include "stretto/core/parallel.hpp"
+#include "stretto/hmatrix/hmatrix.hpp"
+
+namespace stretto {
+
+/// Blocks of about so many rows and columns have about the same rank.
+inline std::size_t size_class(Index rows, Index cols) {
+    return static_cast<std::size_t>(
+        std::bit_width(static_cast<std::uint32_t>(rows) + static_cast<std::uint32_t>(cols)));
+}
+
+/// Bytes of a panel (see HMatrixPanel).
+inline std::size_t panel_bytes(Index rows, Index cols, bool single) {
+    return (single ? 4 : 8) * static_cast<std::size_t>(round_up(rows, panel_rows)) * static_cast<std::size_t>(cols);
+}
+
+/// A block as it comes out of compression.
+struct HMatrix::Piece {
+    Index row, rows, col, cols;
+    int rank;  // −1: dense
+    bool single, mirrored;
+    const std::byte* panels;  // of U and then V; none of a dense block, which is filled where it is to stand
+
+    std::size_t size() const {
+        return rank < 0
+                   ? static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)
+                   : static_cast<std::size_t>(rank) * (static_cast<std::size_t>(rows) + static_cast<std::size_t>(cols));
+    }
+};
+
+/// Compresses the blocks of this rank's rows. Owns the panels of low-rank blocks.
+class HMatrix::Compression {
+public:
+    Compression(const ClusterTree& tree, const Fill& fill, const HMatrixOptions& options);
+
+    /// The mean rank of low-rank blocks by size_class, from a few blocks of each, thinned out to few rows and columns.
+    std::vector<double> guess_ranks(const std::vector<ClusterPair>& pairs) const;
+
+    /// The blocks of rows begin … end − 1 in a fixed order, low-rank ones compressed. `costs` are for progress.
+    std::vector<Piece> run(const std::vector<ClusterPair>& pairs, Index begin, Index end,
+                           const std::vector<double>& costs);
+
+    /// Fills a dense block as a panel. False: single precision cannot hold it. Throws InputError where an entry is not
+    /// finite.
+    bool fill(const Piece& piece, std::byte* to, std::vector<double>& scratch) const;
+
+    /// work(k, thread) for every k, dealt to threads as they are free. Rethrows what one of them threw.
+    template <class Work>
+    void each(std::size_t count, Work&& work) const {
+        std::atomic<std::size_t> next{0};
+        std::exception_ptr error;
+        std::mutex mutex;
+        parallel(options_.threads, [&](int thread, int) {
+            for (std::size_t k = next++; k < count; k = next++) try {
+                    if (options_.interrupt && *options_.interrupt) throw InputError("interrupted while compressing");
+                    work(k, static_cast<std::size_t>(thread));
+                } catch (...) {
+                    const std::lock_guard lock(mutex);
+                    if (!error) error = std::current_exception();
+                    next = count;
+                }
+        });
+        if (error) std::rethrow_exception(error);
+    }
+
+    /// A part of the work, in the units of the costs, is done.
+    void done(double cost, std::size_t thread);
+    /// Whether dense blocks are in single precision, where it can hold them.
+    bool single() const { return single_; }
+    /// Low-rank blocks that were cut or are dense, because ε was not kept.
+    Global refilled() const { return refilled_; }
+
+private:
+    /// What a thread needs again and again.
+    struct Workspace {
+        std::vector<double> block;
+        CrossApproximation cross;
+        Recompression recompress;
+        std::vector<Buffer<std::byte>> panels;
+        std::size_t left = 0;  // bytes, of the last buffer
+        std::vector<Piece> pieces;
+
+        std::byte* take(std::size_t bytes);
+    };
+
+    std::span<const Index> numbers(Index begin, Index end) const {
+        return tree_.order().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    }
+    void compress(const Cluster& s, const Cluster& t, bool admissible, Workspace& own);
+    bool low_rank(std::span<const Index> rows, std::span<const Index> cols, Workspace& own, Piece& piece) const;
+    [[noreturn]] void not_finite(std::span<const Index> rows, std::span<const Index> cols) const;
+
+    const ClusterTree& tree_;
+    const Fill& fill_;
+    const HMatrixOptions& options_;
+    const bool single_;
+    Index begin_ = 0, end_ = 0;
+    double all_ = 0;  // costs
+    std::vector<Workspace> workspaces_;
+    std::atomic<double> done_{0};
+    std::atomic<Global> refilled_{0};
+    std::atomic<std::size_t> stored_{0};
+};
+
+}  // namespace stretto

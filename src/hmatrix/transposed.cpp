@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "panels.hpp"
+#include "stretto/core/error.hpp"
+#include "stretto/core/parallel.hpp"
+
+namespace stretto {
+
+using namespace panels;
+
+HMatrix::TransposedVectors& HMatrix::transposed_vectors(int columns) const {
+    const auto [found, fresh] = transposed_vectors_.try_emplace(columns);
+    TransposedVectors& v = found->second;
+    if (!fresh) return v;
+    const auto m = static_cast<std::size_t>(columns);
+    const auto values = [&](Index rows) { return static_cast<std::size_t>(round_up(rows, panel_rows)) * m; };
+    v.x = Buffer<double>(values(local_rows()));
+    std::ranges::fill(v.x.values(), 0.0);
+    for (int t = 0; t < threads_; ++t) {
+        auto& sums = v.by_thread.emplace_back();
+        sums.y = Buffer<double>(values(tree_.size()));
+        sums.t = Buffer<double>(values(products_));
+    }
+    // What a product receives, its transposed sends, and the other way round.
+    Index received = 0;
+    for (const auto& stretch : sends_) received += stretch.end - stretch.begin;
+    v.received = Buffer<double>(values(received));
+    constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
+    const auto add = [&](std::vector<Message>& to, int rank, std::span<double> numbers) {
+        const auto data = std::as_writable_bytes(numbers);
+        for (std::size_t at = 0; at < data.size(); at += limit)
+            to.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
+    };
+    for (const auto& [rank, begin, end] : receives_)
+        add(v.sends, rank,
+            v.by_thread[0].y.values().subspan(static_cast<std::size_t>(begin) * m,
+                                              static_cast<std::size_t>(end - begin) * m));
+    std::size_t at = 0;
+    for (const auto& [rank, begin, end] : sends_) {
+        const auto size = static_cast<std::size_t>(end - begin) * m;
+        add(v.receives, rank, v.received.values().subspan(at, size));
+        at += size;
+    }
+    return v;
+}
+
+void HMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> y) const {
+    const int m = x.columns();
+    if (x.rows() != local_rows() || y.rows() != local_rows() || y.columns() != m || m < 1)
+        throw InputError(fmt::format("A has {} local rows, x is {} × {}, y is {} × {}", local_rows(), x.rows(), m,
+                                     y.rows(), y.columns()));
+    comm_->charge(bytes(m));
+    TransposedVectors& v = transposed_vectors(m);
+    for (Index row = 0; row < x.rows(); ++row)
+        for (int c = 0; c < m; ++c) v.x[place<false>(row, c, m)] = x(row, c);
+    const auto each_thread = [&](auto&& work) {
+        parallel(threads_, [&](int t, int all) {
+            for (auto k = static_cast<std::size_t>(t); k < work_.size(); k += static_cast<std::size_t>(all))
+                work(work_[k], v.by_thread[k]);
+        });
+    };
+    // to(columns of the panel) += Pᵀ x(rows of the panel)
+    const auto adjoint_all = [&](TransposedVectors::Sums& own, const std::vector<HMatrixPanel>& list, double* to) {
+        for (const HMatrixPanel& p : list) {
+            HMatrixPanel here = p;
+            here.col = 0;
+            own.products.resize(static_cast<std::size_t>(round_up(p.cols, panel_rows)) * static_cast<std::size_t>(m));
+            with_values(here, values_.data(), [&](const HMatrixPanel& panel, const auto* values) {
+                each_width(m, [&]<int width, bool one>(int column) {
+                    adjoint_panel<width, one>(panel, values, v.x.data(), own.products.data(), m, column);
+                });
+            });
+            for (Index j = 0; j < p.cols; ++j)
+                for (int c = 0; c < m; ++c) to[place<false>(p.col + j, c, m)] += own.products[place<false>(j, c, m)];
+        }
+    };
+    each_thread([&](const ThreadWork& work, TransposedVectors::Sums& own) {
+        std::ranges::fill(own.y.values(), 0.0);
+        std::ranges::fill(own.t.values(), 0.0);
+        adjoint_all(own, work.dense_here, own.y.data());
+        adjoint_all(own, work.dense_there, own.y.data());
+        adjoint_all(own, work.forward, own.t.data());
+        for (const HMatrixPanel& p : work.sums)
+            for (Index k = 0; k < p.rows; ++k)
+                for (int c = 0; c < m; ++c) own.t[place<false>(p.col + k, c, m)] += v.x[place<false>(p.row + k, c, m)];
+    });
+    // Sums of all threads, in the first one's.
+    const auto add_up = [&](Buffer<double> TransposedVectors::Sums::* which) {
+        auto& first = v.by_thread[0].*which;
+        parallel(threads_, [&](int t, int all) {
+            const Share share(first.size(), t, all);
+            for (std::size_t k = 1; k < v.by_thread.size(); ++k)
+                for (std::size_t i = share.begin; i < share.end; ++i) first[i] += (v.by_thread[k].*which)[i];
+        });
+    };
+    add_up(&TransposedVectors::Sums::t);
+    each_thread([&](const ThreadWork& work, TransposedVectors::Sums& own) {
+        for (const auto* list : {&work.adjoint_here, &work.adjoint_there})
+            for (const HMatrixPanel& p : *list)
+                with_values(p, values_.data(), [&](const HMatrixPanel& panel, const auto* values) {
+                    each_width(m, [&]<int width, bool one>(int column) {
+                        forward_panel<width, one>(panel, values, v.by_thread[0].t.data(), own.y.data(), m, column);
+                    });
+                });
+    });
+    add_up(&TransposedVectors::Sums::y);
+    comm_->start_exchange(v.receives, v.sends).wait();
+    double* const sums = v.by_thread[0].y.data();
+    const double* from = v.received.data();
+    for (const auto& [rank, begin, end] : sends_)
+        for (auto k = static_cast<std::size_t>(begin) * static_cast<std::size_t>(m);
+             k < static_cast<std::size_t>(end) * static_cast<std::size_t>(m); ++k)
+            sums[k] += *from++;
+    for (Index row = 0; row < y.rows(); ++row)
+        for (int c = 0; c < m; ++c) y(row, c) = sums[place<false>(first_ + row, c, m)];
+}
+
+}  // namespace stretto
