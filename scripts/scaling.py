@@ -128,6 +128,7 @@ def cg():
         write("cg.md", f"figure 2 {size}", speed_ups(points, CG))
     for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
         points = simulate(problem, CG, "8..1024", *run, "--exchanges", "memory")
+        plot(f"cg_{name}", points, CG, f"simulated: {name}, 4 million unknowns, Cori, 16 ranks per node")
         write("cg.md", f"figure 3 {name}", breakdown(points, 128, CG))
         write("cg.md", f"goal {name}", speed_ups(points, CG))
         timeline(f"timeline_{name}", problem, ["cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=2"], 120)
@@ -285,10 +286,15 @@ def beyond():
     methods = ["cg", "single_reduction_cg", *CG[1:]]
     noises = {"none": [], "imbalance 0.1": ["--imbalance", "0.1"], "imbalance 0.5": ["--imbalance", "0.5"],
               "detours of 10 µs, 100/s": ["--detours", "10e-6,100"], "detours of 100 µs, 10/s": ["--detours", "100e-6,10"]}
+    counts = (64, 256, 1024)
     for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
-        points = {noise: simulate(problem, methods, "1024", *run, "24", *flags) for noise, flags in noises.items()}
+        points = {noise: simulate(problem, methods, ",".join(map(str, counts)), *run, "24", *flags)
+                  for noise, flags in noises.items()}
         write("beyond.md", f"noise {name}", compared("noise", points, 1024, methods))
-        if name == "laplacian" and points["none"]:
+        write("beyond.md", f"winners {name}", table(
+            ["noise", *(f"{n} nodes" for n in counts)],
+            [[noise, *(winner(each, n, methods) for n in counts)] for noise, each in points.items()]))
+        if name == "laplacian" and (1024, "cg") in points["none"]:
             write("beyond.md", "model", model(points["none"], ["cg", *CG[1:2], *CG[3:]]))
     few = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "deep_pipelined_cg:l=3"]
     changes = {"as documented": []}
@@ -305,25 +311,32 @@ def beyond():
         write("beyond.md", f"sensitivity {name}", compared("change", points, nodes, few))
 
 
+def winner(points, nodes, methods):
+    """The fastest method, and how many times as fast as CG it is."""
+    times = {m: points.us(nodes, m) for m in methods if (nodes, m) in points}
+    if not times:
+        return "–"
+    best = min(times, key=times.get)
+    return f"{SHORT.get(best, best)}, {times['cg'] / times[best]:.2f} ×"
+
+
 def compared(what, points, nodes, methods):
-    """µs of an iteration under several conditions, and the best method of each."""
-    rows = []
-    for condition, each in points.items():
-        times = {m: each.us(nodes, m) for m in methods if (nodes, m) in each}
-        if times:
-            best = min(times, key=times.get)
-            rows.append([condition, *(figure(each.us(nodes, m), 1) for m in methods),
-                         f"{SHORT.get(best, best)}, {times['cg'] / times[best]:.2f} ×"])
-    return table([what, *(SHORT.get(m, m) for m in methods), "best, over CG"], rows)
+    """µs of an iteration under several conditions, and the fastest method of each."""
+    return table([what, *(SHORT.get(m, m) for m in methods), "best, over CG"],
+                 [[condition, *(figure(each.us(nodes, m), 1) for m in methods), winner(each, nodes, methods)]
+                  for condition, each in points.items() if any(n == nodes for n, _ in each)])
 
 
 def model(points, methods):
     """A million ranks, not simulated: local work as on 16,384 ranks, all-reduces as recursive doubling makes them."""
-    def step(inside):  # of recursive doubling: processors, links (5 on a dragonfly's long ways)
-        return 2 * 0.3 + (0.3 if inside else 5 * 0.15)
+    parameters = json.loads((root / "share" / "machines" / "cori.json").read_text())["parameters"]
+    def us(name):
+        return 1e6 * parameters[name]["value"]
+    links = 5  # of a long way in a dragonfly
+    near, far = (2 * us("message") + latency for latency in (us("node_latency"), links * us("link_latency")))
     rows = []
     for log in (14, 16, 18, 20):
-        reduction = 4 * step(True) + (log - 4) * step(False)
+        reduction = 4 * near + (log - 4) * far
         row = []
         for m in methods:
             local = points.us(1024, m) - 1e6 * points[1024, m]["kernels"]["reductions"]

@@ -136,6 +136,16 @@ check "and said" holds half.json "'x0.5' in r['machine']['parameters']['link_lat
 check "a real run" solves 1 simulate --problem poisson2d:256 --nodes 2 --deal boxes --iterations 50 --method cg pipelined_cg --rtol 0 --json real.json
 check "a dry run" solves 1 simulate --problem poisson2d:256 --nodes 2 --deal boxes --iterations 50 --method cg pipelined_cg --dry --json dry.json
 check "costs the same" python costs_as dry.json real.json
+check "all-reduces of a published law" solves 1 simulate --machine lomonosov --problem diagonal:poisson2d,64 --dry --nodes 1,2,16 \
+  --method cg --blocking --iterations 30 --json law.json
+# cg has two in an iteration, of 16 and of 24 bytes; Krasnopolsky 2019, formula (10).
+check "take as long as it says" holds law.json "all(abs(p['kernels']['reductions'] / sum(3.5e-6 + 1.7e-6 * l**0.21 * \
+  p['nodes']**0.54 for l in (16, 24)) - 1) < 0.05 for p in r['points'])"
+if command -v gnuplot >/dev/null; then
+  check "a plot" solves 1 $problem --dry --nodes 1,2,4 --methods cg pipelined_cg --iterations 20 --plot speed_up.svg
+  check "has the methods and the ideal line" says speed_up.svg "ideal"
+  check "and its title" says speed_up.svg "simulated: poisson3d:16"
+fi
 
 # ---- timelines: a reduction as long as a product, and one that is much longer ----
 depths="--methods cg deep_pipelined_cg:l=1 deep_pipelined_cg:l=2"
