@@ -136,6 +136,8 @@ check "and said" holds half.json "'x0.5' in r['machine']['parameters']['link_lat
 check "a real run" solves 1 simulate --problem poisson2d:256 --nodes 2 --deal boxes --iterations 50 --method cg pipelined_cg --rtol 0 --json real.json
 check "a dry run" solves 1 simulate --problem poisson2d:256 --nodes 2 --deal boxes --iterations 50 --method cg pipelined_cg --dry --json dry.json
 check "costs the same" python costs_as dry.json real.json
+check "more iterations than a method lasts" exits 2 1 $problem --nodes 1 --dry --iterations 2000 --method deep_pipelined_cg:l=3
+check "says so" says err "^stretto: a dry run of deep_pipelined_cg:l=3 ends after [0-9]+ iterations"
 check "all-reduces of a published law" solves 1 simulate --machine lomonosov --problem diagonal:poisson2d,64 --dry --nodes 1,2,16 \
   --method cg --blocking --iterations 30 --json law.json
 # cg has two in an iteration, of 16 and of 24 bytes; Krasnopolsky 2019, formula (10).
