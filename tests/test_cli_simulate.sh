@@ -113,6 +113,11 @@ check "48 ranks: no power of two" solves 1 $problem --nodes 3 --iterations 60 --
 check "the same computed" solves 1 $problem --nodes 3 --iterations 60 --method cg pipelined_cg --json ana48.json
 check "the back ends agree" python backends rd.json act.json ana.json memory.json
 check "and on 48 ranks" python backends act48.json act48.json ana48.json ana48.json
+for exchanges in messages memory; do
+  check "tests in every kernel, $exchanges" solves 1 $smoke --reductions rd --polls 2 --exchanges $exchanges --json polled_$exchanges.json
+done
+check "sums advance while a rank waits for either" python backends polled_messages.json polled_memory.json polled_memory.json polled_messages.json
+check "and tests hide what they can" holds polled_memory.json "[p['hidden'] > 0.5 for p in r['points']] == [False, True, True]"
 check "same seed, same times" python same_times memory.json again.json
 check "what hides, hides" holds ana.json "[p['hidden'] > 0.3 for p in r['points']] == [False, True, True]"
 check "without progress it does not" holds rd.json "all(p['hidden'] < 0.1 for p in r['points'])"

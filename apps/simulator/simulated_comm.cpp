@@ -15,6 +15,7 @@ namespace s4u = simgrid::s4u;
 namespace {
 
 constexpr int exchange_tag = 11;
+constexpr double between_polls = 200e-9;
 
 Clock::time_point at(double seconds) {
     return Clock::time_point(Clock::duration(std::llround(seconds * static_cast<double>(Clock::period::den))));
@@ -191,9 +192,16 @@ void SimulatedComm::take_parcels(Flying& flying) {
     for (const auto& [from, data] : flying.receives) {
         auto& parcels = inbox.from[from];
         while (parcels.empty()) {
-            inbox.waiting = s4u::Actor::self();
-            inbox.awaited = from;
-            s4u::this_actor::suspend();
+            if (options_.reductions != Reductions::rd) {
+                inbox.waiting = s4u::Actor::self();
+                inbox.awaited = from;
+                s4u::this_actor::suspend();
+                continue;
+            }
+            // The one who is to send may wait for a step of a sum from here: an MPI library advances them while it
+            // waits.
+            s4u::this_actor::sleep_for(between_polls);
+            for (const int sum : under_way_) advance(flying_[static_cast<std::size_t>(sum)], false);
         }
         arrival = std::max(arrival, parcels.front().arrival);
         if (!options_.dry) std::ranges::copy(parcels.front().data, data.begin());
