@@ -292,9 +292,9 @@ def beyond():
     noises = {"none": [], "imbalance 0.1": ["--imbalance", "0.1"], "imbalance 0.5": ["--imbalance", "0.5"],
               "detours of 10 µs, 100/s": ["--detours", "10e-6,100"], "detours of 100 µs, 10/s": ["--detours", "100e-6,10"]}
     block = ["--deal", "boxes", "--precond", "matrix"]
-    for name, problem, more, counts in (("sheet", "poisson3d27:100x100x50", block, (64, 256)),
-                                        ("laplacian", "poisson2d:2000", [], (64, 1024)),
-                                        ("diagonal", "diagonal:poisson2d,2000", [], (64, 1024))):
+    for name, problem, more, counts in (("laplacian", "poisson2d:2000", [], (64, 1024)),
+                                        ("diagonal", "diagonal:poisson2d,2000", [], (64, 1024)),
+                                        ("sheet", "poisson3d27:100x100x50", block, (64, 256))):
         points = {noise: simulate(problem, methods, ",".join(map(str, counts)), *run, "20", *more, *flags)
                   for noise, flags in noises.items()}
         write("beyond.md", f"noise {name}", compared("noise", points, counts[-1], methods))
