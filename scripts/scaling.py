@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """The experiments of docs/scaling: simulates them and writes their tables into their pages.
 
-    scripts/scaling.py EXPERIMENT… [--stretto build/release/stretto] [--keep FOLDER]
+    scripts/scaling.py EXPERIMENT… [--most NODES] [--stretto build/release/stretto] [--keep FOLDER]
 
 Tables stand in the pages between <!-- NAME --> and <!-- /NAME -->; the text around them is written by hand. Results of
-runs are kept in a folder, so that what has been simulated is not simulated again."""
+runs are kept in a folder, so that what has been simulated is not simulated again: a sweep that was stopped goes on where
+it was. With --most the larger runs are left out, unless they are kept; a point without result is a stroke in its table,
+and --most 0 only writes the tables."""
 import argparse
 import hashlib
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -20,17 +23,22 @@ SHORT = {"pipelined_cg": "p-CG", "cg": "CG", **{f"deep_pipelined_cg:l={l}": f"p(
 
 
 def simulate(problem, methods, nodes, *more):
-    """The points of a run, by (nodes, method): a run for each number of nodes, FIRST..LAST or a list with commas."""
+    """The points of a run, by (nodes, method): a run for each number of nodes, FIRST..LAST or a list with commas.
+    Without those that are left out."""
     if ".." in nodes:
         first, last = map(int, nodes.split(".."))
         counts = [first << k for k in range((last // first).bit_length())]
     else:
         counts = [int(n) for n in nodes.split(",")]
-    points = {}
+    points = Points()
     for n in counts:
         command = [arguments.stretto, "simulate", "--problem", problem, "--nodes", str(n), *more, "--methods", *methods]
-        kept = arguments.keep / (hashlib.sha256("\0".join(command[1:]).encode()).hexdigest()[:20] + ".json")
+        machine = root / "share" / "machines" / f"{more[more.index('--machine') + 1]}.json"
+        key = "\0".join([*command[1:], machine.read_text()])
+        kept = arguments.keep / (hashlib.sha256(key.encode()).hexdigest()[:20] + ".json")
         if not kept.exists():
+            if n > arguments.most:
+                continue
             print("$", " ".join(["stretto", *command[1:]]), flush=True)
             part = kept.with_suffix(f".{os.getpid()}")
             subprocess.run([*command, "--json", part], check=True, stdout=subprocess.DEVNULL)
@@ -39,12 +47,37 @@ def simulate(problem, methods, nodes, *more):
     return points
 
 
+class Points(dict):
+    """By (nodes, method)."""
+
+    def nodes(self):
+        return sorted({n for n, _ in self})
+
+    def us(self, nodes, method):
+        """µs of an iteration; nan where there is no result."""
+        return 1e6 * self[nodes, method]["seconds_per_iteration"] if (nodes, method) in self else math.nan
+
+    def speed_up(self, nodes, method, base=None):
+        """Over the base, (nodes, method), or the same method on the fewest nodes."""
+        return self.us(*(base or (self.nodes()[0], method))) / self.us(nodes, method)
+
+    def base(self, methods):
+        """The first method on the fewest nodes."""
+        return min(self.nodes(), default=0), methods[0]
+
+
+def figure(value, digits):
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+
+
 def plot(name, points, methods, title):
     """Speed-up over the first method on the fewest nodes, with the ideal line."""
-    nodes = sorted({n for n, _ in points})
-    first = us(points[nodes[0], methods[0]])
+    nodes = points.nodes()
+    if len(nodes) < 2:
+        return
+    base = points.base(methods)
     curves = [("ideal", [(n, n / nodes[0]) for n in nodes]),
-              *((SHORT.get(m, m), [(n, first / us(points[n, m])) for n in nodes]) for m in methods)]
+              *((SHORT.get(m, m), [(n, points.speed_up(n, m, base)) for n in nodes]) for m in methods)]
     script = (f"set terminal svg size 700,450 background 'white'\nset output '{pages / name}.svg'\nset title '{title}'\n"
               "set logscale xy 2\nset grid\nset key left top\nset xlabel 'nodes'\nset ylabel 'speed-up'\nplot "
               + ", ".join(f"'-' with linespoints {'dashtype 2 ' if k == 0 else ''}title '{label}'"
@@ -55,6 +88,8 @@ def plot(name, points, methods, title):
 
 
 def table(head, rows):
+    if not rows:
+        return "Not simulated."
     lines = ["| " + " | ".join(head) + " |", "|" + "|".join([":--"] + ["--:"] * (len(head) - 1)) + "|"]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
@@ -69,35 +104,35 @@ def write(page, name, text):
     path.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}")
 
 
-def us(point):
-    return 1e6 * point["seconds_per_iteration"]
-
-
-def speed_ups(points, methods, base=None):
-    """Of all nodes and methods over a method on the fewest nodes."""
-    nodes = sorted({n for n, _ in points})
-    first = us(points[nodes[0], base or methods[0]])
+def speed_ups(points, methods):
+    """Of all nodes and methods over the first method on the fewest nodes."""
+    base = points.base(methods)
     return table(["nodes", *(SHORT.get(m, m) for m in methods)],
-                 [[str(n), *(f"{first / us(points[n, m]):.2f}" for m in methods)] for n in nodes])
+                 [[str(n), *(figure(points.speed_up(n, m, base), 2) for m in methods)] for n in points.nodes()])
 
 
 def breakdown(points, nodes, methods):
-    kernels = ("apply", "precondition", "vectors", "reductions", "halo")
+    kernels = (["apply"], ["precondition"], ["vectors", "dots"], ["reductions"], ["halo"])
     return table(["µs per iteration", "A", "M⁻¹", "vectors", "waiting for reductions", "halo", "all"],
-                 [[SHORT.get(m, m), *(f"{1e6 * points[nodes, m]['kernels'][k]:.2f}" for k in kernels),
-                   f"{us(points[nodes, m]):.2f}"] for m in methods])
+                 [[SHORT.get(m, m), *(f"{1e6 * sum(points[nodes, m]['kernels'][k] for k in each):.2f}" for each in kernels),
+                   figure(points.us(nodes, m), 2)] for m in methods if (nodes, m) in points])
 
 
 def cg():
     """Cornelis, Cools, Ghysels and Vanroose 2019, Fig. 2 and 3."""
-    run = ["--machine", "cori", "--dry", "--iterations", "16"]
+    run = ["--machine", "cori", "--dry", "--iterations", "24"]
     for size in ("100x100x50", "150x150x100", "200x200x150"):
         points = simulate(f"poisson3d27:{size}", CG, "8..1024", *run, "--deal", "boxes", "--precond", "matrix",
                           "--exchanges", "memory")
         plot(f"cg_{size}", points, CG, f"simulated: 27-point Laplacian {size}, Cori, 16 ranks per node")
         write("cg.md", f"figure 2 {size}", speed_ups(points, CG))
+        write("cg.md", f"figure 2 {size}, kernels", breakdown(points, 128, CG))
+    points = simulate("poisson3d27:200x200x150", CG, "8..256", *run, "--deal", "boxes", "--precond", "matrix", "--exchanges",
+                      "memory", "--set", "cache=0")
+    write("cg.md", "figure 2 without caches", speed_ups(points, CG))
     for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
         points = simulate(problem, CG, "8..1024", *run, "--exchanges", "memory")
+        plot(f"cg_{name}", points, CG, f"simulated: {name}, 4 million unknowns, Cori, 16 ranks per node")
         write("cg.md", f"figure 3 {name}", breakdown(points, 128, CG))
         write("cg.md", f"goal {name}", speed_ups(points, CG))
         timeline(f"timeline_{name}", problem, ["cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=2"], 120)
@@ -109,8 +144,9 @@ COLOURS = {"apply": "#4c78a8", "vectors": "#72b7b2", "reductions": "#e45756", "h
 def timeline(name, problem, methods, span):
     """Rank 0 of 128 nodes for so many µs: what ran, and below what was in flight, from the traces of a run."""
     prefix = arguments.keep / f"{name}-"
-    simulate(problem, methods, "128", "--machine", "cori", "--dry", "--iterations", "30", "--exchanges", "memory",
-             "--trace", str(prefix))
+    if not simulate(problem, methods, "128", "--machine", "cori", "--dry", "--iterations", "30", "--exchanges", "memory",
+                    "--trace", str(prefix)):
+        return
     parts, y = [], 20
     for method in methods:
         file = prefix.with_name(prefix.name + "".join(c if c.isalnum() or c == "_" else "-" for c in method) + ".json")
@@ -162,8 +198,8 @@ GMRES = ["gmres", *(f"pipelined_gmres:l={l}" for l in (2, 5, 10)), *(f"s_step_gm
 
 def gmres():
     """Yamazaki, Hoemmen, Luszczek and Dongarra 2017, Fig. 11, 12, 13 and 16: seconds of 20 cycles."""
-    def seconds(point, m):
-        return 20 * m * point["seconds_per_iteration"]
+    def seconds(points, nodes, method, m):
+        return figure(1e-6 * 20 * m * points.us(nodes, method), 3)
     run = ["--machine", "tsubame2", "--dry", "--exchanges", "memory"]
     with_m = lambda methods, m: [f"{x}{',' if ':' in x else ':'}m={m}" for x in methods]
     label = lambda method: method.split(",m=")[0].split(":m=")[0]
@@ -174,31 +210,31 @@ def gmres():
     nodes = (20, 30, 40, 50)
     write("gmres.md", "figure 11", table(
         ["seconds", *(f"{6 * n} ranks, {mode}" for n in nodes for mode in both)],
-        [[label(x), *(f"{seconds(both[mode][n, x], 30):.3f} / {p:.2f}" for (n, mode), p in
+        [[label(x), *(f"{seconds(both[mode], n, x, 30)} / {p:.2f}" for (n, mode), p in
                       zip(((n, mode) for n in nodes for mode in both), PRINTED["11"][label(x)]))] for x in pipelined]))
 
-    for figure, problem, m, nodes, per_node in (("12", "poisson2d:1024", 30, "10,20,30,40,50", 6),
+    for name, problem, m, nodes, per_node in (("12", "poisson2d:1024", 30, "10,20,30,40,50", 6),
                                                 ("13", "poisson3d27:128", 20, "10,20,30,40", 6),
                                                 ("16", "poisson2d:1024", 20, "10,20,30,40,50", 2)):
         methods = with_m(GMRES, m)
         points = simulate(problem, methods, nodes, *run, "--iterations", str(3 * m), "--ranks-per-node", str(per_node))
-        counts = sorted({n for n, _ in points})
-        printed = PRINTED.get(figure)
+        counts = [int(n) for n in nodes.split(",")]
+        printed = PRINTED.get(name)
         def cell(k, n, x):
-            text = f"{seconds(points[n, x], m):.3f} ({us(points[n, methods[0]]) / us(points[n, x]):.2f})"
+            text = f"{seconds(points, n, x, m)} ({figure(points.speed_up(n, x, (n, methods[0])), 2)})"
             if printed:
-                speed_up = BRACKETS[label(x)][k] if figure == "13" else printed["gmres"][k] / printed[label(x)][k]
+                speed_up = BRACKETS[label(x)][k] if name == "13" else printed["gmres"][k] / printed[label(x)][k]
                 text += f" / {printed[label(x)][k]:.2f} ({speed_up:.2f})"
             return text
-        write("gmres.md", f"figure {figure}", table(
+        write("gmres.md", f"figure {name}", table(
             ["seconds (speed-up)", *(f"{per_node * n} ranks" for n in counts)],
             [[label(x), *(cell(k, n, x) for k, n in enumerate(counts))] for x in methods]))
-        if figure == "12":
+        if name == "12":
             both = {"l-GMRES, l = 2": 1, "s-GMRES, s = 5": 4, "s-GMRES, s = 10": 5}
             write("gmres.md", "ratios", table(
                 ["(2,5)-GMRES over", "printed, up to", *(f"{6 * n} ranks" for n in counts)],
-                [[name, printed, *(f"{us(points[n, methods[k]]) / us(points[n, methods[-1]]):.2f}" for n in counts)]
-                 for (name, k), printed in zip(both.items(), ("1.67", "1.22", "1.09"))]))
+                [[over, printed, *(figure(points.speed_up(n, methods[-1], (n, methods[k])), 2) for n in counts)]
+                 for (over, k), printed in zip(both.items(), ("1.67", "1.22", "1.09"))]))
 
 
 PLAIN = ["bicgstab", "improved_bicgstab", "pipelined_bicgstab"]
@@ -215,9 +251,9 @@ def bicgstab():
     rows = []
     for (machine, m), measured in printed.items():
         one = ["--machine", machine, *run[2:], "--columns", str(m)]
-        times = [1e-6 * us(simulate("poisson3d:200", methods, "1", *one, *flags)[1, x]) for methods, flags in
+        times = [1e-6 * simulate("poisson3d:200", methods, "1", *one, *flags).us(1, x) for methods, flags in
                  ((PLAIN, []), (PRECONDITIONED, ["--precond", "cost:2"])) for x in methods]
-        rows.append([f"{machine}, m = {m}", *(f"{t:.3f} / {p:.3f}" for t, p in zip(times, measured))])
+        rows.append([f"{machine}, m = {m}", *(f"{figure(t, 3)} / {p:.3f}" for t, p in zip(times, measured))])
     write("bicgstab.md", "tables 5 and 6",
           table(["seconds", *PLAIN, *(f"{x}, M" for x in PRECONDITIONED)], rows))
     problem, nodes = "poisson2d:1000", "1..128"
@@ -225,83 +261,101 @@ def bicgstab():
     points = simulate(problem, basic, "1,2,4,8,12,16,20", *run, "--blocking", "--formulation", "basic")
     write("bicgstab.md", "figures 4 and 5", table(
         ["nodes", *(f"{m}, µs" for m in basic), *(f"{m}, speed-up" for m in basic)],
-        [[str(n), *(f"{us(points[n, m]):.1f}" for m in basic),
-          *(f"{us(points[1, m]) / us(points[n, m]):.2f}" for m in basic)] for n in sorted({n for n, _ in points})]))
+        [[str(n), *(figure(points.us(n, m), 1) for m in basic), *(figure(points.speed_up(n, m), 2) for m in basic)]
+         for n in points.nodes()]))
     for m in (1, 4, 16):
         plain = simulate(problem, PLAIN, nodes, *run, "--blocking", "--columns", str(m))
         with_m = simulate(problem, PRECONDITIONED, nodes, *run, "--blocking", "--columns", str(m), "--precond", "cost:2")
-        rows = [[str(n), *(f"{us(plain[1, 'bicgstab']) / us(plain[n, x]):.2f}" for x in PLAIN),
-                 *(f"{us(with_m[1, 'bicgstab']) / us(with_m[n, x]):.2f}" for x in PRECONDITIONED)]
-                for n in sorted({n for n, _ in plain})]
+        base = 1, "bicgstab"
+        rows = [[str(n), *(figure(plain.speed_up(n, x, base), 2) for x in PLAIN),
+                 *(figure(with_m.speed_up(n, x, base), 2) for x in PRECONDITIONED)] for n in plain.nodes()]
         write("bicgstab.md", f"figure 10 m={m}", table(["nodes", *PLAIN, *(f"{x}, M" for x in PRECONDITIONED)], rows))
     for alpha in (20, 50):
         precond = ["--precond", f"cost:{alpha}"]
         none = simulate(problem, PRECONDITIONED, nodes, *run, *precond, "--blocking")
-        runs = {"manual": simulate(problem, PRECONDITIONED[1:], "4..64", *run[:-1], "14", *precond, "--reductions", "rd",
+        runs = {"manual": simulate(problem, PRECONDITIONED[1:], "4..128", *run[:-1], "14", *precond, "--reductions", "rd",
                                    "--polls", "1"),
                 "full": simulate(problem, PRECONDITIONED, nodes, *run, *precond)}
-        counts = sorted({n for n, _ in none})
-        write("bicgstab.md", f"figure 11 {alpha}", table(
-            ["nodes", *PRECONDITIONED],
-            [[str(n), *(f"{us(none[1, 'bicgstab']) / us(none[n, x]):.2f}" for x in PRECONDITIONED)] for n in counts]))
+        write("bicgstab.md", f"figure 11 {alpha}", speed_ups(none, PRECONDITIONED))
         hiding = PRECONDITIONED[1:]
         write("bicgstab.md", f"figure 12 {alpha}", table(
             ["nodes", *(f"{x}, {mode}" for x in hiding for mode in ("manual", "full"))],
-            [[str(n), *(f"{us(none[n, x]) / us(runs[mode][n, x]):.3f}" for x in hiding for mode in ("manual", "full"))]
-             for n in counts if n in {k for k, _ in runs["manual"]}]))
+            [[str(n), *(figure(none.us(n, x) / runs[mode].us(n, x), 3) for x in hiding for mode in runs)]
+             for n in none.nodes() if n >= 4]))
 
 
 def beyond():
     """Noise, and what the conclusions hang on, on 1024 nodes of 16 ranks; and a model beyond them."""
-    run = ["--machine", "cori", "--dry", "--exchanges", "memory", "--iterations", "16"]
-    methods = ["cg", "single_reduction_cg", *CG[1:]]
+    run = ["--machine", "cori", "--dry", "--exchanges", "memory", "--iterations"]
+    methods = ["cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=2", "deep_pipelined_cg:l=3"]
+    few = [methods[0], *methods[2:]]
     noises = {"none": [], "imbalance 0.1": ["--imbalance", "0.1"], "imbalance 0.5": ["--imbalance", "0.5"],
               "detours of 10 µs, 100/s": ["--detours", "10e-6,100"], "detours of 100 µs, 10/s": ["--detours", "100e-6,10"]}
-    for name, problem in (("laplacian", "poisson2d:2000"), ("diagonal", "diagonal:poisson2d,2000")):
-        rows = []
-        for noise, flags in noises.items():
-            points = simulate(problem, methods, "1024", *run, *flags)
-            times = {m: us(points[1024, m]) for m in methods}
-            best = min(times, key=times.get)
-            rows.append([noise, *(f"{times[m]:.1f}" for m in methods),
-                         f"{SHORT.get(best, best)}, {times['cg'] / times[best]:.2f} ×"])
-        write("beyond.md", f"noise {name}", table(["noise", *(SHORT.get(m, m) for m in methods), "best, over CG"], rows))
-    few = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "deep_pipelined_cg:l=3"]
-    changes = ["", *(f"{p}=x{f}" for p in ("link_latency", "message", "cache_bandwidth", "kernel", "network_bandwidth")
-                     for f in (0.5, 2))]
-    flags = {change: ["--set", change] if change else [] for change in changes}
-    flags |= {noise: more for noise, more in noises.items() if more}
-    rows = []
-    for change, more in flags.items():
-        points = simulate("poisson2d:500", few, "64", *run, *more)
-        times = {m: us(points[64, m]) for m in few}
-        best = min(times, key=times.get)
-        rows.append([change or "as documented", *(f"{times[m]:.1f}" for m in few),
-                     f"{SHORT[best]}, {times['cg'] / times[best]:.2f} ×"])
-    write("beyond.md", "sensitivity", table(["change", *(SHORT[m] for m in few), "best, over CG"], rows))
-    model(simulate("poisson2d:2000", few, "1024", *run), few)
+    block = ["--deal", "boxes", "--precond", "matrix"]
+    for name, problem, more, counts in (("laplacian", "poisson2d:2000", [], (64, 1024)),
+                                        ("diagonal", "diagonal:poisson2d,2000", [], (64, 1024)),
+                                        ("sheet", "poisson3d27:100x100x50", block, (64,))):
+        points = {noise: simulate(problem, methods, ",".join(map(str, counts)), *run, "20", *more, *flags)
+                  for noise, flags in noises.items()}
+        write("beyond.md", f"noise {name}", compared("noise", points, counts[-1], methods))
+        if len(counts) > 1:
+            write("beyond.md", f"winners {name}", table(
+                ["noise", *(f"{n} nodes" for n in counts)],
+                [[noise, *(winner(each, n, methods) for n in counts)] for noise, each in points.items()]))
+        if name == "laplacian" and (1024, "cg") in points["none"]:
+            write("beyond.md", "model", model(points["none"], few))
+    changes = {"as documented": []}
+    for p in ("link_latency", "message", "network_bandwidth", "memory_bandwidth", "cache_bandwidth", "kernel"):
+        for f in (0.5, 2):
+            links = ["--set", f"link_bandwidth=x{f}"] if p == "network_bandwidth" else []
+            changes[f"{p} × {f}"] = ["--set", f"{p}=x{f}", *links]
+    for name, nodes, problem, more in (("communication", 64, "poisson2d:500", []),
+                                       ("memory", 32, "poisson3d27:200x200x150", block)):
+        points = {change: simulate(problem, few, str(nodes), *run, "40", *more, *flags) for change, flags in changes.items()}
+        points |= {noise: simulate(problem, few, str(nodes), *run, "160", *more, *flags)
+                   for noise, flags in noises.items() if flags}
+        write("beyond.md", f"sensitivity {name}", compared("change", points, nodes, few))
+
+
+def winner(points, nodes, methods):
+    """The fastest method, of those within 0.5 % the one listed first, and how many times as fast as CG it is."""
+    times = {m: points.us(nodes, m) for m in methods if (nodes, m) in points}
+    if not times:
+        return "–"
+    best = next(m for m in times if times[m] <= 1.005 * min(times.values()))
+    return f"{SHORT.get(best, best)}, {times['cg'] / times[best]:.2f} ×"
+
+
+def compared(what, points, nodes, methods):
+    """µs of an iteration under several conditions, and the fastest method of each."""
+    return table([what, *(SHORT.get(m, m) for m in methods), "best, over CG"],
+                 [[condition, *(figure(each.us(nodes, m), 1) for m in methods), winner(each, nodes, methods)]
+                  for condition, each in points.items() if any(n == nodes for n, _ in each)])
 
 
 def model(points, methods):
     """A million ranks, not simulated: local work as on 16,384 ranks, all-reduces as recursive doubling makes them."""
-    def step(inside):  # of recursive doubling: processors, links (5 on a dragonfly's long ways)
-        return 2 * 0.3 + (0.3 if inside else 5 * 0.15)
+    parameters = json.loads((root / "share" / "machines" / "cori.json").read_text())["parameters"]
+    def us(name):
+        return 1e6 * parameters[name]["value"]
+    links = 5  # of a long way in a dragonfly
+    near, far = (2 * us("message") + latency for latency in (us("node_latency"), links * us("link_latency")))
     rows = []
     for log in (14, 16, 18, 20):
-        reduction = 4 * step(True) + (log - 4) * step(False)
+        reduction = 4 * near + (log - 4) * far
         row = []
         for m in methods:
-            point = points[1024, m]
-            local = us(point) - 1e6 * point["kernels"]["reductions"]
+            local = points.us(1024, m) - 1e6 * points[1024, m]["kernels"]["reductions"]
             depth = int(m[-1]) if "=" in m else int(m != "cg")
             row.append(2 * reduction + local if depth == 0 else max(local, reduction / depth))
         rows.append([f"{2 ** log:,}", f"{reduction:.1f}", *(f"{t:.1f}" for t in row), f"{row[0] / min(row):.2f}"])
-    write("beyond.md", "model", table(["ranks", "an all-reduce", *(SHORT[m] for m in methods), "best over CG"], rows))
+    return table(["ranks", "an all-reduce", *(SHORT[m] for m in methods), "best over CG"], rows)
 
 
 experiments = {"cg": cg, "gmres": gmres, "bicgstab": bicgstab, "beyond": beyond}
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("experiment", nargs="+", choices=experiments)
+parser.add_argument("--most", type=int, default=1024, help="nodes of a run")
 parser.add_argument("--stretto", type=pathlib.Path, default=root / "build/release/stretto")
 parser.add_argument("--keep", type=pathlib.Path, default=root / "build/scaling")
 arguments = parser.parse_args()

@@ -186,6 +186,15 @@ def trace(path, result, ranks):
         assert bool(exchanges) == (int(ranks) > 1), f"{len(exchanges)} exchanges"
 
 
+def in_flight(path, expected):
+    """So many reductions of a rank at once, at most, in a trace of a run that has started."""
+    events = read_json(path)["traceEvents"]
+    sums = sorted((e for e in events if e["ph"] == "X" and e["pid"] == 0 and e["name"] == "reduction"), key=lambda e: e["ts"])
+    sums = sums[len(sums) // 2:]
+    most = max(sum(s["ts"] <= e["ts"] < s["ts"] + s["dur"] - 0.002 for s in sums) for e in sums)
+    assert most == int(expected), f"{most} reductions in flight at once, of {len(sums)}"
+
+
 def points_of(path):
     return read_json(path)["points"]
 
@@ -219,6 +228,11 @@ def faster(first, second):
     """The first method is: others may hide what differs."""
     p, q = points_of(first)[0], points_of(second)[0]
     assert p["seconds_per_iteration"] < q["seconds_per_iteration"], f"{p['method']} is not"
+
+
+def same_residuals(first, second):
+    for p, q in zip(points_of(first), points_of(second), strict=True):
+        assert p["history"] == q["history"] and p["history"], f"{p['method']}: residuals differ"
 
 
 def costs_as(dry, real):

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int most_ranks = 65536;    // a process has room for
 constexpr int most_messages = 1024;  // ranks; beyond, exchanges are in memory unless asked for otherwise
 
 struct Arguments {
@@ -96,6 +98,11 @@ fs::path find_simulator() {
     throw InputError("the simulator is not built: make simulate (or name it in STRETTO_SIMULATOR)");
 }
 
+/// A parameter of a machine: seconds and bytes may be none, bytes per second not.
+bool in_range(const std::string& name, double value) {
+    return std::isfinite(value) && (name.ends_with("bandwidth") ? value > 0 : value >= 0);
+}
+
 /// The parameters of a machine, with their units and sources, changed as --set says.
 json read_machine(const Arguments& arguments) {
     const fs::path share = own_folder() / "..";
@@ -110,11 +117,13 @@ json read_machine(const Arguments& arguments) {
         for (const char* const name :
              {"memory_bandwidth", "cache", "cache_bandwidth", "kernel", "message", "node_latency", "node_bandwidth",
               "link_latency", "link_bandwidth", "network_bandwidth"})
-            (void)machine.at("parameters").at(name).at("value").get<double>();
+            if (!in_range(name, machine.at("parameters").at(name).at("value").get<double>()))
+                throw InputError(fmt::format("{}: {} is out of range", found->string(), name));
         (void)machine.at("parameters").at("all_reduce").at("value").get<std::array<double, 4>>();
         (void)machine.at("name").get<std::string>();
         (void)machine.at("platform").get<std::string>();
-        (void)machine.at("ranks_per_node").get<int>();
+        if (machine.at("ranks_per_node").get<int>() < 1)
+            throw InputError(fmt::format("{}: ranks_per_node is out of range", found->string()));
     } catch (const json::exception& error) {
         throw InputError(fmt::format("{} is not a machine file: {}", found->string(), error.what()));
     }
@@ -125,12 +134,12 @@ json read_machine(const Arguments& arguments) {
             throw InputError(
                 fmt::format("--set '{}' is not PARAMETER=VALUE or PARAMETER=xFACTOR of the machine", setting));
         auto& parameter = machine["parameters"][name];
-        const std::string value = setting.substr(equals + 1);
-        const bool factor = value.starts_with("x");
-        const double given = number(value.substr(factor ? 1 : 0), "--set " + setting);
-        if (!(given >= 0) || (given == 0 && name.ends_with("bandwidth")))
-            throw InputError(fmt::format("--set {}: out of range", setting));
-        parameter["value"] = factor ? given * parameter["value"].get<double>() : given;
+        const std::string text = setting.substr(equals + 1);
+        const bool factor = text.starts_with("x");
+        const double given = number(text.substr(factor ? 1 : 0), "--set " + setting);
+        const double value = factor ? given * parameter["value"].get<double>() : given;
+        if (!in_range(name, value)) throw InputError(fmt::format("--set {}: out of range", setting));
+        parameter["value"] = value;
         parameter["source"] =
             fmt::format("set on the command line ({}); before: {}", setting, parameter["source"].get<std::string>());
     }
@@ -165,12 +174,10 @@ std::string platform_xml(const std::string& kind, int nodes, int ranks, const js
         const int groups = std::max(2, (nodes + 383) / 384);
         count = groups * 384;
         topology = fmt::format(R"(topology="DRAGONFLY" topo_parameters="{},4;6,3;16,1;4")", groups);
-    } else if (kind == "fattree") {
+    } else {
         const int leaves = (nodes + 15) / 16;
         count = 16 * leaves;
         topology = fmt::format(R"(topology="FAT_TREE" topo_parameters="2;16,{};1,8;1,1")", leaves);
-    } else {
-        throw InputError(fmt::format("--platform '{}' is neither aries nor fattree nor a file", kind));
     }
     return fmt::format(
         "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform "
@@ -182,15 +189,41 @@ std::string platform_xml(const std::string& kind, int nodes, int ranks, const js
         value("node_latency"), topology);
 }
 
+/// The names in a file, one a line.
+std::vector<std::string> read_hosts(const std::string& path) {
+    std::ifstream file(path);
+    if (!file || fs::is_directory(path)) throw InputError(fmt::format("--hosts: cannot read {}", path));
+    std::vector<std::string> hosts;
+    for (std::string line; std::getline(file, line);) {
+        if (line.empty()) continue;
+        if (line.find_first_of(" \t:") != line.npos)
+            throw InputError(fmt::format("--hosts: '{}' of {} is no name of a host", line, path));
+        if (std::ranges::find(hosts, line) != hosts.end())
+            throw InputError(fmt::format("--hosts: {} has {} twice", path, line));
+        hosts.push_back(line);
+    }
+    return hosts;
+}
+
 std::string quoted(const std::string& text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
     return result + "'";
 }
 
-std::string read(const fs::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
+/// What SimGrid said when it gave up: the message of its first error, without where in its source and how it came
+/// there.
+std::string reason(const fs::path& errors) {
+    std::ifstream file(errors);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    for (const std::string level : {"/CRITICAL] ", "/ERROR] "})
+        if (const auto found = text.find(level); found != text.npos) {
+            std::string line = text.substr(found + level.size());
+            line.erase(std::min(line.find('\n'), line.size()));
+            const auto what = line.starts_with("Uncaught exception") ? line.find(": ") : line.npos;
+            return what == line.npos ? line : line.substr(what + 2);
+        }
+    return text;
 }
 
 class Simulation {
@@ -203,6 +236,10 @@ public:
                                                        : machine_["ranks_per_node"].get<int>()),
           platform_(arguments.platform.empty() ? machine_["platform"].get<std::string>() : arguments.platform),
           line_(0, arguments.progress) {
+        for (const int nodes : nodes_)
+            if (nodes > most_ranks / ranks_per_node_)
+                throw InputError(fmt::format("--nodes {}: {} ranks on each are more than {} in all", nodes,
+                                             ranks_per_node_, most_ranks));
         (void)generator(arguments.problem);
         for (const auto& method : arguments.methods) {
             const Spec spec = parse_spec(method);
@@ -212,11 +249,28 @@ public:
             throw InputError("--reductions mpi is SMPI's blocking all-reduce: it takes --blocking");
         if (arguments.polls > 0 && arguments.reductions != "rd")
             throw InputError("--polls are for --reductions rd: the others advance by themselves");
+        if (platform_.ends_with(".xml")) {
+            if (!fs::is_regular_file(platform_)) throw InputError(fmt::format("there is no platform '{}'", platform_));
+            if (arguments.hosts.empty())
+                throw InputError(
+                    fmt::format("--platform {}: --hosts FILE says which of its hosts are nodes", platform_));
+            hosts_ = read_hosts(arguments.hosts);
+            for (const int nodes : nodes_)
+                if (nodes > static_cast<int>(hosts_.size()))
+                    throw InputError(
+                        fmt::format("--nodes {}: {} names {} hosts", nodes, arguments.hosts, hosts_.size()));
+        } else if (platform_ != "aries" && platform_ != "fattree") {
+            throw InputError(fmt::format("--platform '{}' is neither aries nor fattree nor a FILE.xml", platform_));
+        } else if (!arguments.hosts.empty()) {
+            throw InputError("--hosts goes with --platform FILE.xml: other platforms name their own");
+        }
         if (!arguments.detours.empty()) {
             const auto comma = arguments.detours.find(',');
             if (comma == std::string::npos) throw InputError("--detours takes SECONDS,RATE");
             detour_seconds_ = number(arguments.detours.substr(0, comma), "--detours");
             detour_rate_ = number(arguments.detours.substr(comma + 1), "--detours");
+            if (!(detour_seconds_ >= 0 && detour_rate_ >= 0))
+                throw InputError(fmt::format("--detours {}: out of range", arguments.detours));
         }
         simulator_ = find_simulator();
         if (std::system("command -v smpirun >/dev/null") != 0)
@@ -282,9 +336,8 @@ private:
             "--cfg=smpi/grow-injected-times:no --cfg=smpi/alltoall:bruck --cfg=smpi/reduce:binomial "
             "--cfg=smpi/bcast:binomial_tree --cfg=smpi/send-is-detached-thresh:0 --cfg=contexts/stack-size:512 "
             "--cfg=surf/precision:1e-9 --log=root.thres:error";
-        return fmt::format("cd {} && smpirun -np {} -platform {}{} {} --cfg=smpi/allreduce:{} {} {} 2>{}",
-                           quoted(job_file.parent_path()), ranks, quoted(platform),
-                           hosts.empty() ? "" : " -hostfile " + quoted(hosts), settings,
+        return fmt::format("cd {} && smpirun -np {} -platform {} -hostfile {} {} --cfg=smpi/allreduce:{} {} {} 2>{}",
+                           quoted(job_file.parent_path()), ranks, quoted(platform), quoted(hosts), settings,
                            arguments_.reductions == "mpi" ? "rdb" : "redbcast", quoted(simulator_), quoted(job_file),
                            quoted(errors));
     }
@@ -292,16 +345,14 @@ private:
     void run_nodes(int nodes) {
         const int ranks = nodes * ranks_per_node_;
         const TemporaryFolder folder;
-        fs::path platform = folder / "platform.xml",
-                 hosts = arguments_.hosts.empty() ? "" : fs::absolute(arguments_.hosts);
-        if (platform_.ends_with(".xml")) {
-            if (!fs::exists(platform_)) throw InputError(fmt::format("there is no platform '{}'", platform_));
-            platform = fs::absolute(platform_);
-        } else {
-            std::ofstream(platform) << platform_xml(platform_, nodes, ranks_per_node_, machine_["parameters"]);
-            std::ofstream list(hosts = folder / "hosts");
-            for (int n = 0; n < nodes; ++n) list << fmt::format("n{}:{}\n", n, ranks_per_node_);
-        }
+        const bool own = hosts_.empty();
+        const fs::path platform = own ? folder / "platform.xml" : fs::absolute(platform_), hosts = folder / "hosts";
+        if (own) std::ofstream(platform) << platform_xml(platform_, nodes, ranks_per_node_, machine_["parameters"]);
+        std::ofstream list(hosts);
+        for (int n = 0; n < nodes; ++n)
+            list << fmt::format("{}:{}\n", own ? fmt::format("n{}", n) : hosts_[static_cast<std::size_t>(n)],
+                                ranks_per_node_);
+        list.close();
         const fs::path job_file = folder / "job.json", errors = folder / "errors";
         std::ofstream(job_file) << job(ranks).dump();
 
@@ -337,15 +388,15 @@ private:
         const int status = pclose(pipe);
         if (!problem.empty()) throw InputError(problem);
         if (status != 0 || done < arguments_.methods.size())
-            throw InputError(fmt::format("the simulation of {} ranks failed:\n{}", ranks, read(errors)));
+            throw InputError(fmt::format("the simulation of {} ranks failed: {}", ranks, reason(errors)));
     }
 
     void print_head() const {
         fmt::print(
-            "Simulated: {}, {} ranks per node, platform {}; {}{}, dealt by {}; {}{} right-hand side{}; precond {}; "
+            "Simulated: {}, {} ranks per node, platform {}; {}{}, dealt by {}; {} right-hand side{}; precond {}; "
             "{}\nreductions {}{}{}; imbalance {}, detours {}, seed {}\n",
             machine_["name"].get<std::string>(), ranks_per_node_, platform_, arguments_.problem,
-            arguments_.dry ? " (dry: its costs, no numerics)" : "", arguments_.deal, "", arguments_.columns,
+            arguments_.dry ? " (dry: its costs, no numerics)" : "", arguments_.deal, arguments_.columns,
             arguments_.columns == 1 ? "" : "s", arguments_.precond, arguments_.formulation, arguments_.reductions,
             arguments_.blocking ? ", blocking" : "",
             arguments_.polls > 0 ? fmt::format(", {} polls a kernel", arguments_.polls) : "", arguments_.imbalance,
@@ -377,8 +428,9 @@ private:
             point["seconds_per_iteration"].is_number() && points_.front()["seconds_per_iteration"].is_number()
                 ? speed_up(point)
                 : NAN,
-            us(kernel["apply"]), us(kernel["precondition"]), us(kernel["vectors"]), us(kernel["reductions"]),
-            us(kernel["halo"]), 100 * point["hidden"].get<double>(), point["iterations"].get<int>());
+            us(kernel["apply"]), us(kernel["precondition"]), us(kernel["vectors"]) + us(kernel["dots"]),
+            us(kernel["reductions"]), us(kernel["halo"]), 100 * point["hidden"].get<double>(),
+            point["iterations"].get<int>());
         std::fflush(stdout);
     }
 
@@ -415,6 +467,7 @@ private:
     json machine_;
     int ranks_per_node_;
     std::string platform_;
+    std::vector<std::string> hosts_;  ///< of a platform file
     ProgressLine line_;
     double detour_seconds_ = 0, detour_rate_ = 0;
     fs::path simulator_;
@@ -434,7 +487,8 @@ int run_simulate(int argc, char** argv) {
                    "cori, tsubame2, lomonosov, lomonosov2, or a JSON file of parameters")
         ->capture_default_str();
     app.add_option("--platform", arguments.platform, "aries, fattree or FILE.xml of SimGrid (default: the machine's)");
-    app.add_option("--hosts", arguments.hosts, "With FILE.xml: its hosts, one a line, HOST:RANKS");
+    app.add_option("--hosts", arguments.hosts,
+                   "With FILE.xml: names of its hosts, one a line; the first are the nodes");
     app.add_option("--nodes", arguments.nodes, "FIRST..LAST, each twice the one before, or a list with commas")
         ->capture_default_str();
     app.add_option("--ranks-per-node", arguments.ranks_per_node, "Default: the machine's")->check(CLI::Range(1, 1024));

@@ -109,8 +109,16 @@ double eigenvalue(Global row) { return (largest + smallest + (largest - smallest
 /// end a run whose length is fixed.
 std::string dry_method(const std::string& method) {
     const Spec spec = parse_spec(method);
-    if (spec.name != "deep_pipelined_cg") return bare(method);
-    return fmt::format("{}{}lmax={},check=0,drift=1,growth=1e300", method, spec.options.empty() ? ":" : ",", largest);
+    std::string result = bare(method);
+    if (spec.name != "deep_pipelined_cg") return result;
+    result = method;
+    const std::pair<const char*, double> settings[] = {
+        {"lmax", largest}, {"check", 0}, {"drift", 1}, {"growth", 1e300}, {"gap", 1e300}};
+    for (const auto& [option, value] : settings)
+        if (std::ranges::find(spec.options, option, [](const auto& given) { return given.first; }) ==
+            spec.options.end())
+            result += fmt::format("{}{}={}", result.find(':') == result.npos ? ':' : ',', option, value);
+    return result;
 }
 
 Costs read_costs(const json& job) {
@@ -228,6 +236,9 @@ public:
         if (!trace_file.empty()) options.trace = &trace;
         const Result result =
             solve<double>(comm_, A_, M_, {b.data(), rows_, columns_}, {x.data(), rows_, columns_}, options);
+        if (dry_ && (result.iterations < options.max_iterations || result.finished_by != spec.name))
+            throw InputError(fmt::format("a dry run of {} ends after {} iterations by {}: --iterations fewer", method,
+                                         result.iterations, result.finished_by));
 
         // Whole cycles after the first, or after the start of a pipeline.
         const auto period = static_cast<std::size_t>(cycle);

@@ -4,88 +4,24 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <numeric>
-#include <simgrid/s4u.hpp>
-#include <unordered_map>
 
 #include "stretto/core/random.hpp"
+#include "world.hpp"
 
 using namespace stretto;
 namespace s4u = simgrid::s4u;
 
 namespace {
 
-constexpr int exchange_tag = 11, first_sum_tag = 20;
-constexpr std::int64_t sum_tags = 64;  // more than are in flight at once
+constexpr int exchange_tag = 11;
+constexpr double between_polls = 200e-9;
 
 Clock::time_point at(double seconds) {
     return Clock::time_point(Clock::duration(std::llround(seconds * static_cast<double>(Clock::period::den))));
 }
 
 }  // namespace
-
-/// What the ranks share, for they are actors in one process that run in turn: it is the network that no MPI message
-/// stands for.
-struct SimulatedComm::World {
-    /// A sum that is computed, not sent.
-    struct Computed {
-        std::vector<double> values;  // rank by rank
-        std::vector<double> times;   // of the starts, then of the ends
-        std::vector<s4u::Actor*> waiting;
-        int started = 0, finished = 0;
-        bool ready = false;
-    };
-    /// What one actor of a sum leaves for another.
-    struct Letter {
-        std::vector<double> values;
-        s4u::SemaphorePtr here = s4u::Semaphore::create(0);
-    };
-    struct Parcel {
-        double arrival;
-        std::vector<std::byte> data;
-    };
-    struct Inbox {
-        std::unordered_map<int, std::deque<Parcel>> from;
-        s4u::Actor* waiting = nullptr;
-        int awaited = 0;  // from whom
-    };
-
-    std::unordered_map<long, SimulatedComm*> ranks;  // by actor
-    std::vector<s4u::Host*> hosts;                   // by rank
-    std::map<std::int64_t, Computed> computed;
-    std::map<std::tuple<std::int64_t, int, int>, std::shared_ptr<Letter>> letters;  // by sum, level and receiver
-    std::vector<Inbox> inboxes;
-    std::vector<std::int64_t> counts;
-    std::vector<double> largest;
-    struct {
-        int arrived = 0;
-        std::vector<s4u::Actor*> waiting;
-    } meeting;
-    std::map<std::pair<s4u::Host*, s4u::Host*>, double> latencies;
-    std::vector<double> ends;
-
-    static World& the() {
-        static World world;
-        return world;
-    }
-
-    Letter& letter(std::int64_t number, int level, int rank) {
-        auto& found = letters[{number, level, rank}];
-        if (!found) found = std::make_shared<Letter>();
-        return *found;
-    }
-
-    double latency(int from, int to) {
-        s4u::Host *const a = hosts[static_cast<std::size_t>(from)], *const b = hosts[static_cast<std::size_t>(to)];
-        const auto [found, fresh] = latencies.try_emplace({a, b}, 0.0);
-        if (fresh) {
-            std::vector<s4u::Link*> links;
-            a->route_to(b, links, &found->second);
-        }
-        return found->second;
-    }
-};
 
 Clock::time_point Clock::now() noexcept { return at(SimulatedComm::clock()); }
 
@@ -206,192 +142,6 @@ int SimulatedComm::take_ticket() {
     return ticket;
 }
 
-Pending SimulatedComm::start_sum(std::span<const double> mine, std::span<double> total) {
-    if (options_.reductions != Reductions::ana) pay();
-    const int ticket = take_ticket();
-    auto& flying = flying_[static_cast<std::size_t>(ticket)];
-    flying.sum = true;
-    flying.done = false;
-    flying.number = sums_++;
-    flying.total = total;
-    flying.start = now();
-    std::ranges::copy(mine, total.begin());
-    switch (options_.reductions) {
-        case Reductions::rd:
-            under_way_.push_back(ticket);
-            flying.step = 0;
-            post(flying);
-            break;
-        case Reductions::act: post_actor(flying); break;
-        case Reductions::ana: post_computed(flying); break;
-        case Reductions::mpi:
-            MPI_Allreduce(mine.data(), total.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_SUM, mpi());
-            flying.due = s4u::Engine::get_clock();
-    }
-    if (options_.blocking) complete(flying, ticket);
-    return {*this, ticket};
-}
-
-/// What the law of the machine adds to the step at this level, in which groups of 2^level ranks become twice as large.
-double SimulatedComm::floor_of(int level, std::size_t bytes) const {
-    const auto& c = costs_.all_reduce;
-    if ((c[0] == 0 && c[1] == 0) || level < 0) return 0;
-    const auto law = [&](int log_nodes) {
-        return c[0] + c[1] * std::pow(static_cast<double>(bytes), c[2]) * std::pow(2.0, c[3] * log_nodes);
-    };
-    const int inside = std::bit_width(static_cast<unsigned>(costs_.ranks_per_node - 1));  // levels within a node
-    if (level < inside) return law(0) / inside;
-    return law(level - inside + 1) - law(level - inside);
-}
-
-// ---- rd: messages, advanced by calls ----
-
-void SimulatedComm::post(Flying& flying) {
-    if (flying.step == steps_.size()) {
-        flying.done = true;
-        flying.due = s4u::Engine::get_clock();
-        return;
-    }
-    const Step& step = steps_[flying.step];
-    const int tag = first_sum_tag + static_cast<int>(flying.number % sum_tags);
-    const auto count = static_cast<int>(flying.total.size()) + 1;
-    flying.posted = s4u::Engine::get_clock();
-    flying.arrived = false;
-    flying.requests.assign(2, MPI_REQUEST_NULL);
-    if (step.receives) {
-        flying.receiving.resize(static_cast<std::size_t>(count));
-        MPI_Irecv(flying.receiving.data(), count, MPI_DOUBLE, step.partner, tag, mpi(), flying.requests.data());
-    }
-    if (step.sends) {
-        flying.sending.assign(flying.total.begin(), flying.total.end());
-        flying.sending.push_back(flying.posted);
-        s4u::this_actor::sleep_for(costs_.message);
-        MPI_Isend(flying.sending.data(), count, MPI_DOUBLE, step.partner, tag, mpi(), &flying.requests[1]);
-    }
-}
-
-void SimulatedComm::advance(Flying& flying, bool wait) {
-    while (!flying.done) {
-        const Step& step = steps_[flying.step];
-        if (!flying.arrived) {
-            int complete = 1;
-            if (wait)
-                MPI_Waitall(2, flying.requests.data(), MPI_STATUSES_IGNORE);
-            else
-                MPI_Testall(2, flying.requests.data(), &complete, MPI_STATUSES_IGNORE);
-            if (!complete) return;
-            flying.arrived = true;
-            if (step.receives) s4u::this_actor::sleep_for(costs_.message);
-            const double floor = floor_of(step.level, flying.total.size_bytes());
-            flying.due = step.receives ? std::max(flying.posted, flying.receiving.back()) + floor : 0;
-        }
-        if (flying.due > s4u::Engine::get_clock()) {
-            if (!wait) return;
-            sleep_until(flying.due);
-        }
-        if (step.receives)
-            for (std::size_t k = 0; k < flying.total.size(); ++k)
-                flying.total[k] = flying.receiving[k] + (step.replaces ? 0 : flying.total[k]);
-        ++flying.step;
-        post(flying);
-    }
-}
-
-// ---- ana: the steps of all ranks at once, when the last has started ----
-
-void SimulatedComm::post_computed(Flying& flying) {
-    auto& sum = world_.computed[flying.number];
-    const auto ranks = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank()),
-               width = flying.total.size();
-    if (sum.started == 0) {
-        sum.values.resize(ranks * width);
-        sum.times.resize(ranks);
-    }
-    sum.times[me] = flying.start;
-    std::ranges::copy(flying.total, sum.values.begin() + static_cast<std::ptrdiff_t>(me * width));
-    if (++sum.started < size()) return;
-
-    const std::size_t bytes = (width + 1) * sizeof(double);
-    const auto message = [&](std::size_t from, std::size_t to) {
-        const bool near = world_.hosts[from] == world_.hosts[to];
-        return 2 * costs_.message +
-               static_cast<double>(bytes) / (near ? costs_.node_bandwidth : costs_.network_bandwidth) +
-               (near ? costs_.node_latency : world_.latency(static_cast<int>(from), static_cast<int>(to)));
-    };
-    auto& times = sum.times;
-    const auto value = [&](std::size_t p) { return sum.values.begin() + static_cast<std::ptrdiff_t>(p * width); };
-    const auto add = [&](std::size_t from, std::size_t to) {
-        for (std::size_t k = 0; k < width; ++k)
-            value(to)[static_cast<std::ptrdiff_t>(k)] += value(from)[static_cast<std::ptrdiff_t>(k)];
-    };
-    const std::size_t power = std::bit_floor(ranks), rest = ranks - power;
-    const auto rank_of = [&](std::size_t place) { return place < rest ? 2 * place + 1 : place + rest; };
-    for (std::size_t p = 0; p < 2 * rest; p += 2) {
-        add(p, p + 1);
-        times[p + 1] = std::max(times[p + 1] + costs_.message, times[p] + message(p, p + 1));
-    }
-    auto& ends = world_.ends;
-    ends.resize(ranks);
-    for (int level = 0; (std::size_t{1} << level) < power; ++level) {
-        const double floor = floor_of(level, width * sizeof(double));
-        for (std::size_t place = 0; place < power; ++place) {
-            const std::size_t other = place ^ (std::size_t{1} << level), p = rank_of(place), q = rank_of(other);
-            ends[p] = std::max(
-                {times[p] + 2 * costs_.message, times[q] + message(q, p), std::max(times[p], times[q]) + floor});
-            if (place < other) add(q, p);
-        }
-        for (std::size_t place = 0; place < power; ++place) {
-            const std::size_t other = place ^ (std::size_t{1} << level), p = rank_of(place);
-            times[p] = ends[p];
-            if (place > other) std::copy_n(value(rank_of(other)), width, value(p));
-        }
-    }
-    for (std::size_t p = 0; p < 2 * rest; p += 2) {
-        std::copy_n(value(p + 1), width, value(p));
-        times[p] = times[p + 1] + message(p + 1, p);
-    }
-    sum.ready = true;
-    for (auto* actor : sum.waiting) actor->resume();
-    sum.waiting.clear();
-}
-
-// ---- act: an actor for each rank and sum ----
-
-void SimulatedComm::post_actor(Flying& flying) {
-    // The actor outlives no wait, and the flying stays where it is until then.
-    s4u::Actor::create("sum", s4u::this_actor::get_host(), [this, &flying] {
-        const double overhead = costs_.message;
-        for (const Step& step : steps_) {
-            const double posted = s4u::Engine::get_clock();
-            double due = posted;
-            if (step.sends) {
-                s4u::this_actor::sleep_for(overhead);
-                auto& letter = world_.letter(flying.number, step.level, step.partner);
-                letter.values.assign(flying.total.begin(), flying.total.end());
-                letter.values.push_back(posted);
-                const auto here = letter.here;
-                s4u::Comm::sendto_async(s4u::this_actor::get_host(),
-                                        world_.hosts[static_cast<std::size_t>(step.partner)],
-                                        letter.values.size() * sizeof(double))
-                    ->wait();
-                here->release();
-            }
-            if (step.receives) {
-                world_.letter(flying.number, step.level, rank()).here->acquire();
-                const auto letter = world_.letters.extract({flying.number, step.level, rank()}).mapped();
-                s4u::this_actor::sleep_for(overhead);
-                due = std::max(posted, letter->values.back()) + floor_of(step.level, flying.total.size_bytes());
-                for (std::size_t k = 0; k < flying.total.size(); ++k)
-                    flying.total[k] = letter->values[k] + (step.replaces ? 0 : flying.total[k]);
-            }
-            sleep_until(due);
-        }
-        flying.due = s4u::Engine::get_clock();
-        flying.done = true;
-        if (flying.waiting) flying.waiting->resume();
-    });
-}
-
 // ---- exchanges ----
 
 Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::span<const Message> sends) {
@@ -405,12 +155,8 @@ Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::spa
         double time = now();
         for (const auto& [to, data] : sends) {
             time += costs_.message;
-            const bool near = world_.hosts[static_cast<std::size_t>(to)] == s4u::this_actor::get_host();
             auto& inbox = world_.inboxes[static_cast<std::size_t>(to)];
-            World::Parcel parcel{
-                time + latency_to(to) +
-                    static_cast<double>(data.size()) / (near ? costs_.node_bandwidth : costs_.network_bandwidth),
-                {}};
+            World::Parcel parcel{time + transit(rank(), to, data.size()), {}};
             if (!options_.dry) parcel.data.assign(data.begin(), data.end());
             inbox.from[rank()].push_back(std::move(parcel));
             if (inbox.waiting && inbox.awaited == rank()) std::exchange(inbox.waiting, nullptr)->resume();
@@ -430,11 +176,14 @@ Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::spa
     return {*this, ticket};
 }
 
-double SimulatedComm::latency_to(int to) {
-    const auto known = std::ranges::find(latencies_, to, &std::pair<int, double>::first);
-    if (known != latencies_.end()) return known->second;
-    const bool near = world_.hosts[static_cast<std::size_t>(to)] == s4u::this_actor::get_host();
-    return latencies_.emplace_back(to, near ? costs_.node_latency : world_.latency(rank(), to)).second;
+/// Seconds of so many bytes on their way, alone.
+double SimulatedComm::transit(int from, int to, std::size_t bytes) {
+    const auto size = static_cast<double>(bytes);
+    const auto &here = world_.hosts[static_cast<std::size_t>(from)],
+               &there = world_.hosts[static_cast<std::size_t>(to)];
+    if (here == there) return costs_.node_latency + size / costs_.node_bandwidth;
+    const auto& way = world_.way(here, there);
+    return way.latency + size / std::min(costs_.network_bandwidth, way.bandwidth);
 }
 
 void SimulatedComm::take_parcels(Flying& flying) {
@@ -443,9 +192,16 @@ void SimulatedComm::take_parcels(Flying& flying) {
     for (const auto& [from, data] : flying.receives) {
         auto& parcels = inbox.from[from];
         while (parcels.empty()) {
-            inbox.waiting = s4u::Actor::self();
-            inbox.awaited = from;
-            s4u::this_actor::suspend();
+            if (options_.reductions != Reductions::rd) {
+                inbox.waiting = s4u::Actor::self();
+                inbox.awaited = from;
+                s4u::this_actor::suspend();
+                continue;
+            }
+            // The one who is to send may wait for a step of a sum from here: an MPI library advances them while it
+            // waits.
+            s4u::this_actor::sleep_for(between_polls);
+            for (const int sum : under_way_) advance(flying_[static_cast<std::size_t>(sum)], false);
         }
         arrival = std::max(arrival, parcels.front().arrival);
         if (!options_.dry) std::ranges::copy(parcels.front().data, data.begin());
@@ -456,35 +212,6 @@ void SimulatedComm::take_parcels(Flying& flying) {
 }
 
 // ---- waiting ----
-
-void SimulatedComm::complete(Flying& flying, int ticket) {
-    pay();
-    switch (options_.reductions) {
-        case Reductions::mpi: break;
-        case Reductions::rd:
-            std::erase(under_way_, ticket);
-            advance(flying, true);
-            break;
-        case Reductions::act:
-            if (!flying.done) {
-                flying.waiting = s4u::Actor::self();
-                s4u::this_actor::suspend();
-                flying.waiting = nullptr;
-            }
-            break;
-        case Reductions::ana: {
-            auto& sum = world_.computed[flying.number];
-            if (!sum.ready) sum.waiting.push_back(s4u::Actor::self());
-            while (!sum.ready) s4u::this_actor::suspend();
-            const auto me = static_cast<std::size_t>(rank()), width = flying.total.size();
-            std::copy_n(sum.values.begin() + static_cast<std::ptrdiff_t>(me * width), width, flying.total.begin());
-            flying.due = sum.times[me];
-            if (++sum.finished == size()) world_.computed.erase(flying.number);
-            sleep_until(flying.due);
-        }
-    }
-    flying.done = true;
-}
 
 std::optional<Clock::time_point> SimulatedComm::finish(int ticket) {
     pay();

@@ -116,7 +116,7 @@ private:
     void sleep_until(double time);
     double noisy(double seconds);
     double floor_of(int level, std::size_t bytes) const;
-    double latency_to(int rank);
+    double transit(int from, int to, std::size_t bytes);
 
     void post(Flying& flying);
     void advance(Flying& flying, bool wait);
@@ -136,5 +136,4 @@ private:
     std::uint64_t calls_ = 0;  // of the noise
     std::deque<Flying> flying_;
     std::vector<int> free_tickets_, under_way_;
-    std::vector<std::pair<int, double>> latencies_;  // to neighbours
 };
