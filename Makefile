@@ -37,7 +37,7 @@ bench-peers: ## Compares with PETSc and hypre, writes docs/benchmarks.md
 	@cmake --build build/peers -j $(JOBS)
 ifdef OTHER_PETSC_DIR
 	@PETSC_DIR="$(OTHER_PETSC_DIR)" cmake --preset peers -B build/peers-other
-	@cmake --build build/peers-other -j $(JOBS) --target petsc_bench
+	@PETSC_DIR="$(OTHER_PETSC_DIR)" cmake --build build/peers-other -j $(JOBS) --target petsc_bench
 endif
 	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers \
 	  $(if $(OTHER_PETSC_DIR),--other build/peers-other) $(BENCH_ARGS)

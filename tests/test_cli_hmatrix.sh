@@ -95,9 +95,37 @@ with open('points.txt', 'w') as f:
     f.write('# x y\n')
     for _ in range(1500): f.write(f'{random.random()}, {random.random()}\n')"
 for kernel in gaussian:length=0.05,nugget=0.1 matern:length=0.1,nu=5/2 matern:length=0.1,nu=1/2; do
-  check "$kernel" solves 2 kernel points.txt --kernel $kernel --method cg --rhs random --columns 3 --json run.json
-  check "$kernel: the kernel's own residual" holds run.json "r['columns'] == 3 and r['hmatrix']['kernel_residual'] < 1e-4"
+  check "$kernel" solves 2 kernel points.txt --kernel $kernel --method cg --rhs random --columns 3 --json run.json \
+    --hmatrix epsilon=1e-8
+  check "$kernel: the kernel's own residual" holds run.json "r['columns'] == 3 and r['hmatrix']['kernel_residual'] < 1e-5"
 done
+for ranks in 1 2; do
+  check "an ill-conditioned kernel" exits 1 $ranks kernel scattered:n=1500 --rhs random \
+    --kernel matern:length=2,nu=5/2,nugget=1e-4 \
+    --method cg --json run.json
+  check "is not converged where the kernel says so" holds run.json "r['status'] == 'stagnated' and not r['converged'] and \
+    r['hmatrix']['kernel_residual'] > 2e-5 and 'residual with the kernel itself' in r['events'][-1]['text']"
+done
+cat >concave.off <<'END'
+OFF
+8 6 0
+0 0 0
+2 1 0
+0 2 0
+1 1 0
+0 0 1
+2 1 1
+0 2 1
+1 1 1
+4 3 2 1 0
+4 4 5 6 7
+4 0 1 5 4
+4 1 2 6 5
+4 2 3 7 6
+4 3 0 4 7
+END
+check "faces that are concave" solves 1 bem mesh:concave.off --method gmres --json run.json
+check "are cut without folds" holds run.json "abs(r['bem']['capacitance'] - 0.742422) < 1e-5"
 check "helmholtz" solves 2 kernel scattered:n=1000 --kernel helmholtz:k=2,diagonal=2000 --method gmres --json run.json
 check "a tolerance below ε" solves 1 kernel points.txt --kernel matern:length=0.02 --method cg --rtol 1e-10 \
   --hmatrix epsilon=1e-3

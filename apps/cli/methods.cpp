@@ -99,7 +99,7 @@ int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSol
         Result result = solve<double>(*system.comm, system.A, system.M, {system.b.data(), system.rows, system.columns},
                                       {x.data(), system.rows, system.columns}, options);
         line.clear();
-        if (use.judge) use.judge(method, result);
+        if (use.judge) use.judge(method, result, x);
         report.add(comm, method, result);
         if (table) report.print_last();
         if (options.history) report.keep_history(result);

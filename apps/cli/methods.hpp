@@ -24,8 +24,9 @@ struct SystemToSolve {
 
 /// What a command does with a result.
 struct ResultUse {
-    std::function<void(const std::string& method, stretto::Result& result)> judge;  ///< before it is reported
-    std::function<void(std::size_t method, const std::vector<double>& x)> keep;     ///< after that; may fail to write
+    /// Before it is reported.
+    std::function<void(const std::string& method, stretto::Result& result, const std::vector<double>& x)> judge;
+    std::function<void(std::size_t method, const std::vector<double>& x)> keep;  ///< after that; may fail to write
 };
 
 /// The checks of `stretto solve` that need no matrix: methods, their options, outputs. Throws InputError.

@@ -226,7 +226,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                    .precond_bytes = all_sum(comm, M ? M->stored() : 0.0),
                    .precond_seconds = all_max(comm, precond_setup.count())});
     const ResultUse use{.judge =
-                            [&](const std::string& method, Result& result) {
+                            [&](const std::string& method, Result& result, const std::vector<double>&) {
                                 if (probed) advise(comm, *probed, method, M != nullptr, result);
                             },
                         .keep =

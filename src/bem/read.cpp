@@ -58,8 +58,40 @@ private:
     std::size_t line_ = 0;
 };
 
-void add_polygon(TriangleMesh& mesh, const std::vector<Index>& corners) {
-    for (std::size_t k = 2; k < corners.size(); ++k) mesh.triangles.push_back({corners[0], corners[k - 1], corners[k]});
+Point normal(const Point& a, const Point& b, const Point& c) {
+    const Point u{b[0] - a[0], b[1] - a[1], b[2] - a[2]}, v{c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+    return {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+}
+
+/// Cuts from the first corner from which all triangles face the way of the whole: a fold would cover some of it twice.
+void add_polygon(TriangleMesh& mesh, const std::vector<Index>& corners, const Lines& lines) {
+    const std::size_t count = corners.size();
+    const auto vertices = static_cast<Index>(mesh.vertices.size());
+    for (const Index v : corners)
+        if (v < 0 || v >= vertices) lines.fail(fmt::format("there is no vertex {} of {}", v, vertices));
+    const auto triangle = [&](std::size_t from, std::size_t k) {
+        return std::array<Index, 3>{corners[from], corners[(from + k - 1) % count], corners[(from + k) % count]};
+    };
+    const auto normal_of = [&](const std::array<Index, 3>& t) {
+        const auto at = [&](int k) { return mesh.vertices[static_cast<std::size_t>(t[static_cast<std::size_t>(k)])]; };
+        return normal(at(0), at(1), at(2));
+    };
+    Point whole{};
+    for (std::size_t k = 2; k < count; ++k) {
+        const Point n = normal_of(triangle(0, k));
+        for (std::size_t d = 0; d < 3; ++d) whole[d] += n[d];
+    }
+    for (std::size_t from = 0; from < count; ++from) {
+        bool good = true;
+        for (std::size_t k = 2; k < count && good; ++k) {
+            const Point n = normal_of(triangle(from, k));
+            good = count == 3 || n[0] * whole[0] + n[1] * whole[1] + n[2] * whole[2] > 0;
+        }
+        if (!good) continue;
+        for (std::size_t k = 2; k < count; ++k) mesh.triangles.push_back(triangle(from, k));
+        return;
+    }
+    lines.fail("a face that cannot be cut into triangles from one of its corners: cut it before");
 }
 
 TriangleMesh parse_off(std::string_view name, std::string_view text) {
@@ -80,7 +112,7 @@ TriangleMesh parse_off(std::string_view name, std::string_view text) {
         if (corners < 3) lines.fail("a face has at least three corners");
         std::vector<Index> polygon;
         for (Index k = 1; k <= corners; ++k) polygon.push_back(lines.number<Index>(static_cast<std::size_t>(k)));
-        add_polygon(mesh, polygon);
+        add_polygon(mesh, polygon, lines);
     }
     return mesh;
 }
@@ -104,7 +136,7 @@ TriangleMesh parse_obj(std::string_view name, std::string_view text) {
                 lines.fail(fmt::format("'{}' is not the number of a vertex", words[k]));
             polygon.push_back(v > 0 ? v - 1 : static_cast<Index>(mesh.vertices.size()) + v);
         }
-        add_polygon(mesh, polygon);
+        add_polygon(mesh, polygon, lines);
     }
 }
 

@@ -116,7 +116,10 @@ std::vector<HMatrix::Piece> HMatrix::Compression::run(const std::vector<ClusterP
     each(pairs.size(), [&](std::size_t place, std::size_t thread) {
         const std::size_t k = order[place];
         const auto& [row, col, admissible] = pairs[k];
-        compress(tree_[row], tree_[col], admissible, workspaces_[thread]);
+        const Cluster &s = tree_[row], &t = tree_[col];
+        const bool both = options_.symmetric && s.begin >= begin && s.end <= end && t.begin >= begin && t.end <= end;
+        if (both && s.begin > t.begin) return;  // its mirror image is stored
+        compress(s, t, admissible, both && s.begin < t.begin, workspaces_[thread]);
         if (admissible) done(costs[k], thread);
     });
     std::vector<Piece> result;
@@ -134,31 +137,31 @@ void HMatrix::Compression::done(double cost, std::size_t thread) {
     if (thread == 0) options_.progress(all_ > 0 ? std::min(1.0, done_ / all_) : 1);
 }
 
-void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool admissible, Workspace& own) {
+/// Sons are mirrored where the whole block is: of one that other ranks have a part of, the mirror image is a block of
+/// its own.
+void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool admissible, bool mirrored,
+                                    Workspace& own) {
     Piece piece{.row = std::max(s.begin, begin_),
                 .rows = 0,
                 .col = t.begin,
                 .cols = t.size(),
                 .rank = -1,
                 .single = single_,
-                .mirrored = false,
+                .mirrored = mirrored,
                 .panels = nullptr};
     piece.rows = std::min(s.end, end_) - piece.row;
     if (piece.rows <= 0) return;
-    const bool both = options_.symmetric && s.begin >= begin_ && s.end <= end_ && t.begin >= begin_ && t.end <= end_;
-    if (both && s.begin > t.begin) return;  // its mirror image is stored
-    piece.mirrored = both && s.begin < t.begin;
     const auto rows = numbers(piece.row, piece.row + piece.rows), cols = numbers(t.begin, t.end);
     if (admissible && !low_rank(rows, cols, own, piece)) {
         ++refilled_;
         if (piece.size() > small_block && !(s.leaf() && t.leaf())) {
             for (const Index u : s.leaf() ? std::vector<Index>{} : std::vector{s.sons[0], s.sons[1]})
                 for (const Index v : t.leaf() ? std::vector<Index>{} : std::vector{t.sons[0], t.sons[1]})
-                    compress(tree_[u], tree_[v], true, own);
+                    compress(tree_[u], tree_[v], true, mirrored, own);
             if (s.leaf())
-                for (const Index v : t.sons) compress(s, tree_[v], true, own);
+                for (const Index v : t.sons) compress(s, tree_[v], true, mirrored, own);
             if (t.leaf())
-                for (const Index u : s.sons) compress(tree_[u], t, true, own);
+                for (const Index u : s.sons) compress(tree_[u], t, true, mirrored, own);
             return;
         }
     }

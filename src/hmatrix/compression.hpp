@@ -97,7 +97,7 @@ private:
     std::span<const Index> numbers(Index begin, Index end) const {
         return tree_.order().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     }
-    void compress(const Cluster& s, const Cluster& t, bool admissible, Workspace& own);
+    void compress(const Cluster& s, const Cluster& t, bool admissible, bool mirrored, Workspace& own);
     bool low_rank(std::span<const Index> rows, std::span<const Index> cols, Workspace& own, Piece& piece) const;
     [[noreturn]] void not_finite(std::span<const Index> rows, std::span<const Index> cols) const;
 

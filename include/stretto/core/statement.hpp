@@ -201,7 +201,8 @@ inline constexpr bool has_panels<When<S>> = has_panels<S>;
 template <class S>
 inline constexpr bool has_panels<Guard<S>> = has_panels<S>;
 template <class... S>
-inline constexpr bool has_panels<Group<S...>> = (has_panels<S> || ...);  // NOLINT(misc-redundant-expression): twice the same kind
+inline constexpr bool has_panels<Group<S...>> =
+    (has_panels<S> || ...);  // NOLINT(misc-redundant-expression): twice the same kind
 
 template <class T, VectorExpression E>
 auto operator<<=(MultiVector<T> target, const E& e) {
