@@ -103,7 +103,7 @@ void SlicedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
                     if (row[r] >= 0) y[row[r]] = sum[r];
                 nearest += terms;
                 further += height * terms;
-                values += static_cast<std::size_t>(height * terms);
+                values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms);
             }
         });
     });
