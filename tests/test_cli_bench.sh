@@ -7,7 +7,7 @@ check "its table has two rows for each of six methods and three numbers of colum
 check "all 36 rows" lines <(grep -E '^[a-z_]*bicgstab' out) 36
 
 for ranks in 1 2 3; do
-  check "bench on $ranks ranks" solves "$ranks" bench bicgstab --problem poisson3d:9x8x7 --iterations 6 --rounds 1 \
+  check "bench on $ranks ranks" solves "$ranks" bench bicgstab --problem poisson3d:9x8x7 --iterations 6 --rounds 1 --storage csr \
     --threads 1 --columns 1,4 --json -
   cp out bench.json
   check "the JSON has the six methods for both numbers of columns" holds bench.json \
