@@ -8,7 +8,10 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "stretto/hmatrix/hmatrix.hpp"
 
@@ -16,6 +19,14 @@ namespace stretto::panels {
 
 typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
 typedef float Singles __attribute__((vector_size(32), aligned(4), may_alias));
+
+/// Appends the messages that these values take: MPI counts the bytes of one in an int.
+inline void add_messages(std::vector<Message>& to, int rank, std::span<double> values) {
+    constexpr std::size_t limit = std::size_t{1} << 30;
+    const auto data = std::as_writable_bytes(values);
+    for (std::size_t at = 0; at < data.size(); at += limit)
+        to.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
+}
 
 /// Where row `row` of column `column` of m is.
 template <bool one>

@@ -64,12 +64,10 @@ void DiagonalBlocks::multiply(MultiVector<double> r, MultiVector<double> z, bool
             for (Index i = 0; i < rows; ++i) std::fill_n(&z(begin + i, 0), m, 0.0);
             const double* value = values.data();
             for (Index j = 0; j < rows; ++j)
-                for (Index i = 0; i < rows; ++i, ++value)
-                    for (int c = 0; c < m; ++c)
-                        if (transposed)
-                            z(begin + j, c) += *value * r(begin + i, c);
-                        else
-                            z(begin + i, c) += *value * r(begin + j, c);
+                for (Index i = 0; i < rows; ++i, ++value) {
+                    const Index from = transposed ? i : j, to = transposed ? j : i;
+                    for (int c = 0; c < m; ++c) z(begin + to, c) += *value * r(begin + from, c);
+                }
         }
     });
 }

@@ -25,14 +25,11 @@ HMatrix::Vectors& HMatrix::vectors(int columns) const {
     v.y = zeros(local_rows());
     v.t = zeros(products_);
     const auto messages = [&](const std::vector<Stretch>& stretches) {
-        constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
         std::vector<Message> result;
-        for (const auto& [rank, begin, end] : stretches) {
-            const auto data = std::as_writable_bytes(
+        for (const auto& [rank, begin, end] : stretches)
+            add_messages(
+                result, rank,
                 v.x.values().subspan(static_cast<std::size_t>(begin) * m, static_cast<std::size_t>(end - begin) * m));
-            for (std::size_t at = 0; at < data.size(); at += limit)
-                result.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
-        }
         return result;
     };
     v.receives = messages(receives_);

@@ -28,20 +28,14 @@ HMatrix::TransposedVectors& HMatrix::transposed_vectors(int columns) const {
     Index received = 0;
     for (const auto& stretch : sends_) received += stretch.end - stretch.begin;
     v.received = Buffer<double>(values(received));
-    constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
-    const auto add = [&](std::vector<Message>& to, int rank, std::span<double> numbers) {
-        const auto data = std::as_writable_bytes(numbers);
-        for (std::size_t at = 0; at < data.size(); at += limit)
-            to.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
-    };
     for (const auto& [rank, begin, end] : receives_)
-        add(v.sends, rank,
-            v.by_thread[0].y.values().subspan(static_cast<std::size_t>(begin) * m,
-                                              static_cast<std::size_t>(end - begin) * m));
+        add_messages(v.sends, rank,
+                     v.by_thread[0].y.values().subspan(static_cast<std::size_t>(begin) * m,
+                                                       static_cast<std::size_t>(end - begin) * m));
     std::size_t at = 0;
     for (const auto& [rank, begin, end] : sends_) {
         const auto size = static_cast<std::size_t>(end - begin) * m;
-        add(v.receives, rank, v.received.values().subspan(at, size));
+        add_messages(v.receives, rank, v.received.values().subspan(at, size));
         at += size;
     }
     return v;
