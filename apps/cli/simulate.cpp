@@ -321,6 +321,7 @@ private:
                   {"detour_seconds", detour_seconds_},
                   {"detour_rate", detour_rate_},
                   {"all_reduce", machine_["parameters"]["all_reduce"]["value"]},
+                  {"exchange", machine_["parameters"].contains("exchange") ? machine_["parameters"]["exchange"]["value"] : json(std::array<double, 7>())},
                   {"seed", arguments_.seed},
                   {"ranks_per_node", ranks_per_node_}}}};
     }

@@ -156,7 +156,7 @@ Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::spa
         for (const auto& [to, data] : sends) {
             time += costs_.message;
             auto& inbox = world_.inboxes[static_cast<std::size_t>(to)];
-            World::Parcel parcel{time + transit(rank(), to, data.size()), {}};
+            World::Parcel parcel{time + exchanged(to, data.size()), {}};
             if (!options_.dry) parcel.data.assign(data.begin(), data.end());
             inbox.from[rank()].push_back(std::move(parcel));
             if (inbox.waiting && inbox.awaited == rank()) std::exchange(inbox.waiting, nullptr)->resume();
@@ -184,6 +184,16 @@ double SimulatedComm::transit(int from, int to, std::size_t bytes) {
     if (here == there) return costs_.node_latency + size / costs_.node_bandwidth;
     const auto& way = world_.way(here, there);
     return way.latency + size / std::min(costs_.network_bandwidth, way.bandwidth);
+}
+
+/// The same of a message to a neighbour: by the law of the machine, if there is one.
+double SimulatedComm::exchanged(int to, std::size_t bytes) {
+    const auto& c = costs_.exchange;
+    if (c[0] == 0 || world_.hosts[static_cast<std::size_t>(rank())] == world_.hosts[static_cast<std::size_t>(to)])
+        return transit(rank(), to, bytes);
+    const auto size = static_cast<double>(bytes);
+    const double law = size <= c[0] ? c[1] + c[2] * std::pow(size, c[3]) : c[4] + c[5] * std::pow(size, c[6]);
+    return std::max(0.0, law - 2 * costs_.message);
 }
 
 void SimulatedComm::take_parcels(Flying& flying) {

@@ -39,6 +39,9 @@ struct Costs {
     double detour_seconds = 0, detour_rate = 0;  ///< the operating system takes so long, so many times a second
     /// An all-reduce of l bytes over p nodes takes c0 + c1 lⁿ⁰ pⁿ¹ at least; zeros: as long as its messages take.
     std::array<double, 4> all_reduce{};
+    /// A message of l bytes in an exchange between nodes takes c1 + c2 l^c3 up to c0 bytes, c4 + c5 l^c6 beyond, both
+    /// ends included; zeros: what its way takes.
+    std::array<double, 7> exchange{};
     std::uint64_t seed = 1;
     int ranks_per_node = 1;
 };
@@ -117,6 +120,7 @@ private:
     double noisy(double seconds);
     double floor_of(int level, std::size_t bytes) const;
     double transit(int from, int to, std::size_t bytes);
+    double exchanged(int to, std::size_t bytes);
 
     void post(Flying& flying);
     void advance(Flying& flying, bool wait);
