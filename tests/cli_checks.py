@@ -235,6 +235,13 @@ def same_residuals(first, second):
         assert p["history"] == q["history"] and p["history"], f"{p['method']}: residuals differ"
 
 
+def as_long_each(one, other):
+    """Two runs of different lengths take the same time an iteration."""
+    for a, b in zip(read_json(one)["points"], read_json(other)["points"]):
+        s, t = a["seconds_per_iteration"], b["seconds_per_iteration"]
+        assert abs(s / t - 1) < 1e-3, f"{a['method']}: {s} in {a['iterations']} iterations, {t} in {b['iterations']}"
+
+
 def costs_as(dry, real):
     for p, q in zip(points_of(dry), points_of(real), strict=True):
         assert math.isclose(p["seconds_per_iteration"], q["seconds_per_iteration"], rel_tol=0.01), \

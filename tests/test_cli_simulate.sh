@@ -22,6 +22,46 @@ check "a machine that gives time back" exits 2 1 $problem --method cg --machine 
 check "says so" says err "negative.json: kernel is out of range"
 check "help" solves 1 simulate --help
 
+# refused WHAT MESSAGE ARGUMENT…: exit code 2, and one line says what is wrong.
+refused() {
+  check "$1" exits 2 1 "${@:3}"
+  check "$1: says so" says err "^stretto: .*$2"
+  check "$1: in a line" lines err 1
+}
+with_hint() { check "$1" exits 2 1 "${@:3}"; check "$1: says so" says err "^stretto: .*$2"; }
+one="$problem --nodes 1 --method cg"
+mkdir somewhere
+refused "a folder as a machine" "there is no machine 'somewhere'" $one --machine somewhere
+sed '0,/"source"/s/"source"/"sauce"/' "$machines/cori.json" >sauce.json
+refused "a parameter without a source" "sauce.json: memory_bandwidth has no 'sauce'; it has value, unit, source" $one --machine sauce.json
+python3 -c 'import json, sys; m = json.load(open(sys.argv[1])); \
+  del m["parameters"]["kernel"]["source"]; json.dump(m, open("unsaid.json", "w"))' "$machines/cori.json"
+refused "none at all" "unsaid.json is not a machine file: .*source" $one --machine unsaid.json
+sed 's/"kernel"/"colonel"/' "$machines/cori.json" >colonel.json
+refused "an unknown parameter of a machine" "no 'colonel'; it has memory_bandwidth, .*all_reduce, exchange" $one --machine colonel.json
+sed 's/"platform"/"plattform"/' "$machines/cori.json" >plattform.json
+refused "an unknown field of a machine" "no 'plattform'; it has name, platform, ranks_per_node, parameters" $one --machine plattform.json
+sed 's/"ranks_per_node": 16/"ranks_per_node": 16.5/' "$machines/cori.json" >half.json
+refused "half a rank" "ranks_per_node is out of range" $one --machine half.json
+refused "a law with too few coefficients" "4 numbers from 0 up" $one --set all_reduce=1,2
+for what in nan inf -inf 1e999 x; do
+  for option in imbalance rtol iterations columns ranks-per-node polls seed; do
+    with_hint "--$option $what" "'$what' is not a" $one "--$option=$what"
+  done
+  for option in detours=$what,1 detours=1,$what set=kernel=$what set=kernel=x$what set=all_reduce=0,0,0,$what nodes=$what precond=cost:$what; do
+    refused "--$option" "'$what' of .* is not a finite number" $one "--$option"
+  done
+done
+refused "an odd cost" "an even number of vectors" $one --precond cost:3
+for output in "json none/a.json" "plot none/a.svg" "trace none/a-"; do
+  # shellcheck disable=SC2086
+  refused "an output that cannot be written, --$output" "cannot write none/a" $one --$output
+  check "before anything is simulated" silent out
+done
+cp "$machines/cori.json" own.json
+refused "a machine that would be overwritten" "own.json is an input" $one --machine ./own.json --json own.json
+check "it is there" [ -s own.json ]
+
 # ---- platform files: two nodes with a link between ----
 cat >two.xml <<'XML'
 <?xml version='1.0'?>
@@ -40,12 +80,6 @@ cat >two.xml <<'XML'
 XML
 printf 'left\nright\n' >hosts
 pair="$problem --method cg --ranks-per-node 4 --iterations 30 --nodes"
-# refused WHAT MESSAGE ARGUMENT…: exit code 2, and one line says what is wrong.
-refused() {
-  check "$1" exits 2 1 "${@:3}"
-  check "says so" says err "^stretto: .*$2"
-  check "in a line" lines err 1
-}
 refused "a platform that is not there" "there is no platform 'none.xml'" $pair 2 --platform none.xml --hosts hosts
 mkdir folder.xml
 refused "a folder" "there is no platform 'folder.xml'" $pair 2 --platform folder.xml --hosts hosts
@@ -165,6 +199,78 @@ check "more in flight, less waiting" holds bound.json "[a['kernels']['reductions
 check "cg has one" python in_flight bound-cg.json 1
 for l in 1 2; do
   check "a pipeline has as many as it is deep" python in_flight "bound-deep_pipelined_cg-l-$l.json" $l
+done
+
+# ---- the table ----
+check "fewest nodes last" solves 1 $problem --nodes 4,2,4 --ranks-per-node 2 --iterations 20 --dry --method cg --json order.json
+check "they are the base all the same" holds order.json "[p['nodes'] for p in r['points']] == [2, 4]"
+check "says so" says out "over cg at 2 nodes\."
+check "a speed-up of 1 there" says out "^ +2 +4 cg +[0-9.]+ +1\.00 "
+check "dry runs converge nowhere" says out " dry$"
+check "one node, too few iterations, then enough" solves 1 $problem --nodes 1 --iterations 3 --method cg
+check "one node, in good English" says out "over cg at 1 node\."
+check "did not converge" says out " cg .* 3  iteration_limit$"
+check "enough iterations" solves 1 $problem --nodes 1 --iterations 200 --method cg
+check "did" says out " cg .*  converged$"
+
+# ---- the time of an iteration is that of one, however many there are ----
+bursts="simulate --problem diagonal:poisson2d,100 --nodes 16 --dry --exchanges memory --methods cg pipelined_cg \
+  deep_pipelined_cg:l=1 deep_pipelined_cg:l=2 deep_pipelined_cg:l=3"
+sheet="simulate --problem poisson3d27:24 --nodes 4 --dry --exchanges memory --deal boxes --precond matrix --methods cg pipelined_cg \
+  deep_pipelined_cg:l=2 deep_pipelined_cg:l=3"
+for iterations in 21 24 61; do
+  check "$iterations iterations, sums in bursts" solves 1 $bursts --iterations $iterations --json bursts$iterations.json
+  check "$iterations iterations, norms measured now and then" solves 1 $sheet --iterations $iterations --json sheet$iterations.json
+done
+for iterations in 21 24; do
+  check "as many seconds each, bursts, $iterations" python as_long_each bursts$iterations.json bursts61.json
+  check "as many seconds each, norms, $iterations" python as_long_each sheet$iterations.json sheet61.json
+done
+
+# ---- exchanges by a published law ----
+alone="--machine lomonosov --dry --exchanges memory --iterations 20 --nodes 2 --ranks-per-node 1 --methods cg --set kernel=0 \
+  --set memory_bandwidth=x1e9 --set cache_bandwidth=x1e9"
+check "512 bytes" solves 1 simulate --problem poisson2d:64 $alone --json small.json
+check "formula (8) of Krasnopolsky 2019" holds small.json "abs(r['points'][0]['kernels']['halo'] / (2.4e-6 + 6.9e-8 * 512**0.56) - 1) < 1e-3"
+check "8000 bytes" solves 1 simulate --problem poisson2d:1000 $alone --json large.json
+check "its other branch" holds large.json "abs(r['points'][0]['kernels']['halo'] / (3.2e-6 + 2e-9 * 8000) - 1) < 1e-3"
+check "twice as long" solves 1 simulate --problem poisson2d:1000 $alone --set exchange=2048,0,0,0,6.4e-6,4e-9,1 --json twice.json
+check "as set" holds twice.json "abs(r['points'][0]['kernels']['halo'] / (6.4e-6 + 4e-9 * 8000) - 1) < 1e-3"
+
+# ---- signals: nothing is left behind ----
+# ended SIGNAL CODE: the signal comes when the first point is there; the second takes minutes.
+ended() {
+  local tenths
+  mkdir -p signals
+  TMPDIR=$work/signals "$STRETTO" simulate --problem poisson2d:1000 --nodes 1,256 --dry --iterations 1000 --method cg \
+    --json "$work/part.json" >out 2>err </dev/null &
+  local pid=$!
+  for ((tenths = 600; tenths > 0; --tenths)); do
+    [ -e "$(echo signals/stretto-*/hosts)" ] && grep -q '^n255:' signals/stretto-*/hosts && break
+    sleep 0.1
+  done
+  sleep 1
+  kill -"$1" $pid
+  wait $pid
+  code=$?
+  [ "$code" -eq "$2" ] || { echo "exit code $code, not $2"; cat err; return 1; }
+}
+# no_process: nobody works in the temporary folder any more.
+no_process() {
+  local tenths
+  for ((tenths = 50; tenths > 0; --tenths)); do
+    readlink /proc/[0-9]*/cwd 2>proc.err | grep -q "^$work/signals" || return 0
+    sleep 0.1
+  done
+  ls -l /proc/[0-9]*/cwd | grep signals
+  return 1
+}
+for signal in "INT 130" "TERM 143"; do
+  check "SIG$signal" ended $signal
+  check "SIG$signal: says how far it came" says err "^stretto: interrupted: 1 of 2 points are simulated$"
+  check "SIG$signal: and keeps it" holds part.json "[p['nodes'] for p in r['points']] == [1]"
+  check "SIG$signal: no simulator goes on" no_process
+  check "SIG$signal: no folder stays" [ -z "$(ls signals)" ]
 done
 
 check "an unknown preconditioner" exits 2 1 $problem --nodes 1 --method cg --precond foo

@@ -100,29 +100,33 @@ static bool writable(const std::string& path) {
     return access(path.c_str(), W_OK) == 0 || errno == ENOENT;
 }
 
+void check_outputs(const std::vector<std::string>& inputs, const std::string& json,
+                   const std::vector<std::string>& others) {
+    const auto place = [](const std::string& path) {
+        const auto whole = std::filesystem::absolute(path);
+        std::error_code error;  // where another run's check has just taken its file away
+        const auto found = std::filesystem::weakly_canonical(whole, error);
+        return error ? std::filesystem::weakly_canonical(whole.parent_path()) / whole.filename() : found;
+    };
+    std::set<std::filesystem::path> taken;
+    for (const auto& path : inputs)
+        if (std::error_code error; std::filesystem::exists(path, error)) taken.insert(place(path));
+    const auto check = [&](const std::string& path) {
+        if (path.empty()) return;
+        if (path == "-") throw InputError("only --json can go to standard output (-)");
+        if (!writable(path)) throw InputError("cannot write " + path);
+        std::error_code error;
+        const bool device = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+        if (!device && !taken.insert(place(path)).second)
+            throw InputError(path + " is an input, or another output too");
+    };
+    if (json != "-") check(json);
+    for (const auto& path : others) check(path);
+}
+
 void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, const std::string& json,
                    const std::vector<std::string>& others) {
     agree(comm, [&] {
-        if (comm.rank() != 0) return;
-        const auto place = [](const std::string& path) {
-            const auto whole = std::filesystem::absolute(path);
-            std::error_code error;  // where another run's check has just taken its file away
-            const auto found = std::filesystem::weakly_canonical(whole, error);
-            return error ? std::filesystem::weakly_canonical(whole.parent_path()) / whole.filename() : found;
-        };
-        std::set<std::filesystem::path> taken;
-        for (const auto& path : inputs)
-            if (std::error_code error; std::filesystem::exists(path, error)) taken.insert(place(path));
-        const auto check = [&](const std::string& path) {
-            if (path.empty()) return;
-            if (path == "-") throw InputError("only --json can go to standard output (-)");
-            if (!writable(path)) throw InputError("cannot write " + path);
-            std::error_code error;
-            const bool device = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
-            if (!device && !taken.insert(place(path)).second)
-                throw InputError(path + " is an input, or another output too");
-        };
-        if (json != "-") check(json);
-        for (const auto& path : others) check(path);
+        if (comm.rank() == 0) check_outputs(inputs, json, others);
     });
 }

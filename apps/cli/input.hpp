@@ -28,7 +28,11 @@ stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& p
 /// Collective. What a user should know of how it is stored; empty: nothing.
 std::vector<std::string> storage_remarks(const stretto::CsrMatrix<double>& A);
 
-/// Collective. So that nothing is lost after a long run: output files that cannot be written, or would overwrite
-/// each other or an input, end the run before it starts. Leaves no file behind. Empty paths: not asked for.
+/// So that nothing is lost after a long run: output files that cannot be written, or would overwrite each other or an
+/// input, end the run before it starts, with stretto::InputError. Leaves no file behind. Empty paths: not asked for.
+void check_outputs(const std::vector<std::string>& inputs, const std::string& json,
+                   const std::vector<std::string>& others = {});
+
+/// Collective. The same, where rank 0 looks.
 void check_outputs(const stretto::Comm& comm, const std::vector<std::string>& inputs, const std::string& json,
                    const std::vector<std::string>& others = {});

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <csignal>
 #include <exception>
 #include <new>
@@ -13,6 +12,7 @@
 #include "stretto/core/error.hpp"
 #include "stretto/core/latency_comm.hpp"
 #include "stretto/core/types.hpp"
+#include "validators.hpp"
 
 namespace {
 
@@ -23,18 +23,6 @@ std::atomic<bool> interrupted{false};
 void on_signal(int signal) {
     interrupted = true;
     std::signal(signal, SIG_DFL);
-}
-
-/// A number within limits that the message names.
-CLI::Validator number(double minimum, double maximum, const char* what) {
-    return {[=](std::string& text) -> std::string {
-                double value = 0;
-                const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-                const bool valid =
-                    error == std::errc() && end == text.data() + text.size() && value >= minimum && value <= maximum;
-                return valid ? "" : "'" + text + "' is not " + what;
-            },
-            "", "number"};
 }
 
 void add_machine_option(CLI::App* command, std::string& machine) {
