@@ -27,7 +27,7 @@ from matrix_file import Matrix
 PAIRS = {
     "cg": (("petsc", "cg"), ("hypre", "pcg"), ("belos", "cg")),
     "single_reduction_cg": (("petsc", "cg -ksp_cg_single_reduction"), ("belos", "single_reduction_cg")),
-    "pipelined_cg": (("petsc", "pipecg"), ("petsc", "groppcg"), ("petsc", "pipecgrr")),
+    "pipelined_cg": (("petsc", "pipecg"),),
     "deep_pipelined_cg:l=1": (("petsc", "pipelcg -ksp_pipelcg_pipel 1"),),
     "deep_pipelined_cg:l=2": (("petsc", "pipelcg -ksp_pipelcg_pipel 2"),),
     "deep_pipelined_cg:l=3": (("petsc", "pipelcg -ksp_pipelcg_pipel 3"),),
@@ -238,6 +238,8 @@ class Bench:
                             name = program.removesuffix("+huge")
                             self.abouts[name if name != "stretto" else f"stretto {problem}"] = drivers[program].about
                         act(drivers[program], key)
+                        if sys.stderr.isatty():
+                            print(f"\r{time.monotonic() - start:6.0f} s: {' '.join(map(str, key)):100}", end="", file=sys.stderr)
                         self.seconds += time.monotonic() - begin
                         self.built += [revision] * (revision not in self.built)
                 finally:
