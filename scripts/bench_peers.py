@@ -25,18 +25,18 @@ from matrix_file import Matrix
 
 # Stretto's method, and what its peers call theirs (for PETSc with the options for it).
 PAIRS = {
-    "cg": (("petsc", "cg"), ("hypre", "pcg"), ("belos", "cg")),
-    "single_reduction_cg": (("petsc", "cg -ksp_cg_single_reduction"), ("belos", "single_reduction_cg")),
-    "pipelined_cg": (("petsc", "pipecg"),),
+    "cg": (("petsc", "cg"), ("hypre", "pcg"), ("belos", "TPETRA CG")),
+    "single_reduction_cg": (("petsc", "cg -ksp_cg_single_reduction"), ("belos", "TPETRA CG SINGLE REDUCE")),
+    "pipelined_cg": (("petsc", "pipecg"), ("belos", "TPETRA CG PIPELINE")),
     "deep_pipelined_cg:l=1": (("petsc", "pipelcg -ksp_pipelcg_pipel 1"),),
     "deep_pipelined_cg:l=2": (("petsc", "pipelcg -ksp_pipelcg_pipel 2"),),
     "deep_pipelined_cg:l=3": (("petsc", "pipelcg -ksp_pipelcg_pipel 3"),),
-    "bicgstab": (("petsc", "bcgs"), ("hypre", "bicgstab"), ("belos", "bicgstab")),
+    "bicgstab": (("petsc", "bcgs"), ("hypre", "bicgstab"), ("belos", "BICGSTAB")),
     "improved_bicgstab": (("petsc", "ibcgs"),),
     "pipelined_bicgstab": (("petsc", "pipebcgs"),),
-    "gmres": (("petsc", "gmres"), ("belos", "gmres")),
-    "pipelined_gmres:l=1": (("petsc", "pgmres"),),
-    "s_step_gmres:s=5": (("petsc", "gmres"),),
+    "gmres": (("petsc", "gmres"), ("belos", "TPETRA GMRES")),
+    "pipelined_gmres:l=1": (("petsc", "pgmres"), ("belos", "TPETRA GMRES PIPELINE")),
+    "s_step_gmres:s=5": (("petsc", "gmres"), ("belos", "TPETRA GMRES S-STEP")),
 }
 SOLVED = {"definite": ("cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=1"),
           "any": ("bicgstab", "improved_bicgstab", "pipelined_bicgstab", "gmres")}
@@ -186,7 +186,7 @@ class Bench:
         peer = program != "stretto"
         first = a.first + (WARM_UP if "pipelcg" in method or "deep" in method else 0)
         more = a.peers_more if peer else a.more
-        if "gmres" in method:
+        if "gmres" in method.lower():
             first, more = CYCLE, CYCLE
         if "residual" not in case:
             case["residual"] = driver.do(do="residual", method=method, precond=precond,
