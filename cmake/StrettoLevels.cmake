@@ -30,7 +30,8 @@ function(stretto_levels target)
     target_include_directories(${variant} SYSTEM PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_compile_options(${variant} PRIVATE -march=${level})
     set_target_properties(${variant} PROPERTIES
-      OUTPUT_NAME ${target} LIBRARY_OUTPUT_DIRECTORY $<TARGET_FILE_DIR:${target}>/glibc-hwcaps/${level})
+      EXPORT_COMPILE_COMMANDS OFF OUTPUT_NAME ${target}
+      LIBRARY_OUTPUT_DIRECTORY $<TARGET_FILE_DIR:${target}>/glibc-hwcaps/${level})
     add_dependencies(${target} ${variant})
     install(TARGETS ${variant} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level} NAMELINK_SKIP)
   endforeach()

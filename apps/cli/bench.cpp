@@ -200,11 +200,17 @@ private:
     bool table() const { return comm_.rank() == 0 && arguments_.json != "-"; }
 
     ordered_json head(const ordered_json& rows) {
-        return {{"stretto", STRETTO_VERSION},  {"benchmark", family_.name},
-                {"problem", problem_},         {"rows", A_.rows()},
-                {"nonzeros", A_.nonzeros()},   {"ranks", comm_.size()},
-                {"threads", threads_},         {"instruction_set", instruction_set()}, {"iterations", iterations_},
-                {"rounds", arguments_.rounds}, {"triad_gigabytes_per_second", 1e-9 * fastest_},
+        return {{"stretto", STRETTO_VERSION},
+                {"benchmark", family_.name},
+                {"problem", problem_},
+                {"rows", A_.rows()},
+                {"nonzeros", A_.nonzeros()},
+                {"ranks", comm_.size()},
+                {"threads", threads_},
+                {"instruction_set", instruction_set()},
+                {"iterations", iterations_},
+                {"rounds", arguments_.rounds},
+                {"triad_gigabytes_per_second", 1e-9 * fastest_},
                 {"measurements", rows}};
     }
 

@@ -115,10 +115,12 @@ int run_bench_groups(Comm& comm, const BenchArguments& arguments, const std::ato
     ordered_json rows = ordered_json::array();
     double all_triads = 0;
     if (table)
-        fmt::print("{} rank{} × {} thread{}, {}; medians of {} rounds\n\n{:<46} {:<7} {:>3} {:>5} {:>12} {:>6} {:>9} {:>8} {:>9}\n",
-                   comm.size(), comm.size() == 1 ? "" : "s", threads, threads == 1 ? "" : "s", instruction_set(),
-                   arguments.rounds, "method", "precond", "m", "group", "reads+writes", "dots", "B/element", "GB/s",
-                   "of triad");
+        fmt::print(
+            "{} rank{} × {} thread{}, {}; medians of {} rounds\n\n{:<46} {:<7} {:>3} {:>5} {:>12} {:>6} {:>9} {:>8} "
+            "{:>9}\n",
+            comm.size(), comm.size() == 1 ? "" : "s", threads, threads == 1 ? "" : "s", instruction_set(),
+            arguments.rounds, "method", "precond", "m", "group", "reads+writes", "dots", "B/element", "GB/s",
+            "of triad");
     std::size_t done = 0;
     for (const int columns : widths) {
         const std::string problem =
@@ -135,7 +137,8 @@ int run_bench_groups(Comm& comm, const BenchArguments& arguments, const std::ato
                            static_cast<int>(i % static_cast<std::size_t>(columns)));
         Triad triad(comm, std::max(A.local_rows() * columns, out_of_cache / comm.size()), threads);
         for (const auto& variant : variants) {
-            line.show_fraction("measuring", static_cast<double>(done++) / static_cast<double>(widths.size() * std::size(variants)));
+            line.show_fraction("measuring",
+                               static_cast<double>(done++) / static_cast<double>(widths.size() * std::size(variants)));
             SolveOptions options;
             options.method = bare(std::string(variant.method));
             options.rtol = 0;
@@ -169,8 +172,7 @@ int run_bench_groups(Comm& comm, const BenchArguments& arguments, const std::ato
             int number = 0;
             for (const auto& group : groups_of(shapes)) {
                 const double bytes = 8.0 * (group.reads + group.writes) / group.runs;  // of an element
-                const double rate =
-                    all_sum(comm, bytes * static_cast<double>(size) * group.runs / group.seconds);
+                const double rate = all_sum(comm, bytes * static_cast<double>(size) * group.runs / group.seconds);
                 const auto name = variant.method.substr(0, variant.method.find(",lmax"));
                 rows.push_back({{"method", name},
                                 {"preconditioned", variant.preconditioned},

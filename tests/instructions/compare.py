@@ -1,3 +1,5 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """compare.py PROGRAM COMPILER EXPECTATIONS.json [--write]: instructions of hot loops, counted by callgrind, within a
 tenth of what they were. Exits with 77 (skipped) where the compiler is another than the one they were written with."""
 

@@ -63,7 +63,8 @@ struct Diagonal {
         const Pause pause;
         for (Index row = 0; row < x.rows(); ++row)
             for (int j = 0; j < x.columns(); ++j) {
-                const auto at = static_cast<std::size_t>(row) * static_cast<std::size_t>(x.columns()) + static_cast<std::size_t>(j);
+                const auto at =
+                    static_cast<std::size_t>(row) * static_cast<std::size_t>(x.columns()) + static_cast<std::size_t>(j);
                 y.data()[at] = (1 + 10.0 * row / x.rows()) * x.data()[at];
             }
     }
@@ -100,7 +101,8 @@ void iterations(Comm& mpi, const std::string& method, int columns) {
     const Diagonal A;
     solve<double>(comm, A, AnyOperator<double>(), {b.data(), rows, columns}, {x.data(), rows, columns}, options);
     if (counting) toggle();
-    finish(fmt::format("{}:m={}", method.substr(0, method.find(",lmax")), columns), 1.0 * (last - first) * rows * columns);
+    finish(fmt::format("{}:m={}", method.substr(0, method.find(",lmax")), columns),
+           1.0 * (last - first) * rows * columns);
 }
 
 }  // namespace
@@ -118,7 +120,8 @@ int main(int argc, char** argv) {
              {"cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=3", "bicgstab",
               "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab", "gmres:m=20", "pipelined_gmres:l=2,m=20",
               "s_step_gmres:s=5,m=20", "pipelined_s_step_gmres:l=2,t=5,m=20"})
-            for (const int columns : {1, 4}) iterations(comm, method + (method.starts_with("deep") ? steady : ""), columns);
+            for (const int columns : {1, 4})
+                iterations(comm, method + (method.starts_with("deep") ? steady : ""), columns);
     }
     MPI_Finalize();
 }
