@@ -29,8 +29,8 @@ struct Variant {
     int iterations = 12;
 };
 
-// Bounds of the spectra, of poisson3d and with jacobi, so that the shifts need no warm-up, and no check that may end the
-// pipeline.
+// Bounds of the spectra, of poisson3d and with jacobi, so that the shifts need no warm-up, and no check that may end
+// the pipeline.
 #define STRETTO_STEADY ",lmax=12,drift=1,growth=1e300"
 #define STRETTO_STEADY_JACOBI ",lmax=2,drift=1,growth=1e300"
 constexpr Variant variants[]{

@@ -120,15 +120,17 @@ public:
     public:
         /// Without a ledger it does nothing.
         Watch(Ledger* ledger, Kernel kernel, const GroupCost& cost = {})
-            : ledger_(ledger), kernel_(kernel), cost_(cost), outer_(ledger ? std::exchange(ledger->watch_, this) : nullptr) {}
+            : ledger_(ledger),
+              kernel_(kernel),
+              cost_(cost),
+              outer_(ledger ? std::exchange(ledger->watch_, this) : nullptr) {}
         Watch(const Watch&) = delete;
         ~Watch() {
             if (!ledger_) return;
             settle();
             ledger_->watch_ = outer_;
             if (ledger_->trace_ && kernel_ != Kernel::small)
-                ledger_->trace_->add_kernel(kernels[static_cast<std::size_t>(kernel_)].second, begin_, settled_,
-                                            cost_);
+                ledger_->trace_->add_kernel(kernels[static_cast<std::size_t>(kernel_)].second, begin_, settled_, cost_);
         }
 
     private:

@@ -21,7 +21,7 @@ struct GroupCost {
 /// The timeline of a rank: what ran when, and what was in flight meanwhile. The ledger of a solve fills it.
 class Trace {
 public:
-    /// Spans beyond `most` are left out (72 bytes each).
+    /// Spans beyond `most` are left out (64 bytes each).
     explicit Trace(std::size_t most = 1'000'000) : most_(most) {}
 
     /// Names must outlive the trace.
