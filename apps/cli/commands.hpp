@@ -80,10 +80,12 @@ int run_solve(stretto::MpiComm& mpi, stretto::Comm& comm, const SolveArguments& 
               const std::atomic<bool>& interrupt);
 
 /// Collective. Boundary elements: solves for the charges of conductors. Throws stretto::InputError on every rank alike.
-int run_bem(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
+int run_bem(stretto::MpiComm& mpi, stretto::Comm& comm, const DenseArguments& arguments,
+            const std::atomic<bool>& interrupt);
 
 /// Collective. Solves with a kernel on points. Throws stretto::InputError on every rank alike.
-int run_kernel(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
+int run_kernel(stretto::MpiComm& mpi, stretto::Comm& comm, const DenseArguments& arguments,
+               const std::atomic<bool>& interrupt);
 
 /// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
 /// stretto::InputError on every rank alike.
