@@ -47,7 +47,7 @@ struct DenseArguments {
     SolveArguments solve;
     std::string hmatrix;  ///< options, with commas between
     std::string layout = "distributed";
-    std::string testing = "collocation", vtk, picture;  // of bem
+    std::string testing = "collocation", vtk, picture;  // of bem, whose precond may be auto
     std::string kernel;                                 // of kernel
 };
 

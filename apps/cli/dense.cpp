@@ -363,7 +363,10 @@ std::string read_text(const Comm& comm, const std::string& path) {
 
 }  // namespace
 
-int run_bem(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt) {
+int run_bem(MpiComm& mpi, Comm& comm, const DenseArguments& asked, const std::atomic<bool>& interrupt) {
+    DenseArguments arguments = asked;
+    // Galerkin's entries have the areas of two triangles in them, which the diagonal takes out again.
+    if (asked.solve.precond == "auto") arguments.solve.precond = asked.testing == "galerkin" ? "block_jacobi" : "none";
     check_dense(comm, arguments);
     auto plot = make_plot(comm, arguments.solve);
     ProgressLine line(comm.rank(), arguments.solve.progress);

@@ -144,6 +144,7 @@ int run(int argc, char** argv, int rank) {
     add_storage(solve_command, solve.storage);
 
     DenseArguments bem;
+    bem.solve.precond = "auto";
     auto* bem_command =
         app.add_subcommand("bem", "Boundary elements: the charges of conductors, by a hierarchical matrix");
     bem_command
