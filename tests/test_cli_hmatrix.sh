@@ -34,7 +34,7 @@ check "it has one by itself" python3 -c "
 import json
 assert json.load(open('auto.json'))['iterations'] < json.load(open('run.json'))['iterations'] / 10"
 check "files of several methods" exits 2 1 bem sphere:n=80 --method bicgstab --method gmres --vtk run.vtu
-check "need names" says err 'vtk of several methods: write {} where their names'
+check "need names" says err 'vtk of several methods: write .. where their names'
 check "names in files" solves 1 bem sphere:n=80 --method bicgstab --method gmres --vtk '{}.vtu' --picture '{}.svg'
 check "are those of methods" ls bicgstab.vtu gmres.vtu bicgstab.svg gmres.svg
 check "the VTK file has all digits" solves 1 bem sphere:n=80 --method bicgstab --vtk run.vtu --solution x.mtx
