@@ -96,13 +96,15 @@ def measure_peers(arguments):
                 spec += f" -ksp_pipelcg_pipel {more[0]}"
                 if high is not None:  # else the driver gives 0 and the largest row sum
                     spec += f" -ksp_pipelcg_lmin {low} -ksp_pipelcg_lmax {high}"
-            command = [arguments.mpirun, "-n", "1", arguments.petsc, problem, spec, precond]
-            command += [f"rtol={RELIED_RTOL}", str(RELIED_MAX_IT)]
+            command = {"do": "solve", "method": spec, "precond": precond, "rtol": RELIED_RTOL,
+                       "max_iterations": RELIED_MAX_IT}
             run = {"problem": name, "precond": precond, "method": method}
             try:
-                done = subprocess.run(command, capture_output=True, check=False, timeout=RELIED_TIMEOUT)
-                line = next((line for line in done.stdout.decode().splitlines() if line.startswith("{")), None)
-                run |= json.loads(line) | {"method": method, "problem": name} if line else {"says": "ended without a word"}
+                done = subprocess.run([arguments.mpirun, "-n", "1", arguments.petsc, problem], check=False,
+                                      input=json.dumps(command).encode() + b"\n", capture_output=True,
+                                      timeout=RELIED_TIMEOUT)
+                lines = [json.loads(line) for line in done.stdout.decode().splitlines() if line.startswith("{")]
+                run |= {"program": lines[0]["program"], **lines[1]} if len(lines) > 1 else {"says": "ended without a word"}
             except subprocess.TimeoutExpired:
                 run["says"] = f"no end within {RELIED_TIMEOUT} s"
             runs.append(run)

@@ -1,33 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the drivers of Stretto, PETSc and hypre share, so that all are measured alike:
+// What the drivers of Stretto and its peers share, so that all are measured alike:
 //
-//     mpirun -n 2 DRIVER PROBLEM METHOD PRECONDITIONERS FIRST MORE
-//     mpirun -n 2 petsc_bench poisson3d:100 "cg -ksp_cg_single_reduction" none,jacobi 5 50
+//     mpirun -n 2 DRIVER PROBLEM
 //
-// A x = b for what stretto::load_problem makes of PROBLEM, Stretto's rows and their partition in every driver, b = 1,
-// x₀ = 0. The time of an iteration is (T(FIRST + MORE) − T(FIRST)) / MORE, where T(n) is the time of a solve of exactly
-// n iterations: what a solve does once, and its first iterations, cancel. Rank 0 prints one JSON object for each
-// preconditioner.
+// sets up A x = b for what stretto::load_problem makes of PROBLEM: Stretto's rows and their partition in every driver,
+// b = 1, x₀ = 0. Then it reads commands, a JSON object a line, and answers each with one; it rests in between, so that
+// several drivers may wait for their turn on one machine.
 //
-//     mpirun -n 2 petsc_bench poisson2d:200 pipecg none,jacobi rtol=1e-12 20000
+//     {"do": "time", "method": "cg", "precond": "jacobi", "first": 5, "more": 50}
 //
-// solves instead, in at most so many iterations, as one who relies on the library would: what it says, and what
-// ‖b − Ax‖/‖b‖ is.
+// runs first + more iterations; "ms": milliseconds for one of those after the first, on the slowest rank.
+//
+//     {"do": "residual", "method": "cg", "precond": "jacobi", "iterations": 5}
+//
+// "residual": ‖b − Ax‖/‖b‖ after so many; it shows that two programs take the same steps.
+//
+//     {"do": "solve", "method": "cg", "precond": "jacobi", "rtol": 1e-8, "max_iterations": 20000}
+//
+// solves as one who relies on the library would: "converged", "iterations", "seconds", "residual" (recomputed).
+//
+// METHOD and PRECOND are in the program's own words.
 #pragma once
 
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "stretto/core/comm.hpp"
 #include "stretto/matrix/problem.hpp"
@@ -36,86 +43,139 @@ namespace peers {
 
 using nlohmann::ordered_json;
 
+inline double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+inline double largest(double mine) {
+    double all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return all;
+}
+
 /// Seconds until the last rank is done, all having started together.
 template <class Work>
-double seconds(MPI_Comm comm, Work&& work) {
-    MPI_Barrier(comm);
-    const auto start = std::chrono::steady_clock::now();
+double seconds(Work&& work) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = now();
     work();
-    double mine = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), longest = 0;
-    MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, comm);
-    return longest;
+    return largest(now() - start);
 }
 
-/// T(n); a solve that ends early is an error.
-template <class Solver>
-double time_of(Solver& solver, int iterations) {
-    solver.prepare(iterations);
-    int done = 0;
-    const double time = seconds(MPI_COMM_WORLD, [&] { done = solver.solve(); });
-    if (done != iterations) throw std::runtime_error(fmt::format("ended after {} of {} iterations", done, iterations));
-    return time;
-}
+/// The clock at the ends of iterations.
+class Stamps {
+public:
+    void operator()(int iteration) { stamps_.emplace_back(iteration, now()); }
 
-/// `residual`, ‖b − Ax‖/‖b‖ after FIRST iterations, shows that two programs take the same steps. Where a solve is
-/// short, both are repeated for half a second, and the shortest of each count.
-template <class Solver>
-void measure(Solver& solver, ordered_json& line, int first, int more) {
-    constexpr double enough = 0.5;
-    time_of(solver, first);  // touches all memory once
-    line["residual"] = solver.residual();
-    double start = INFINITY, all = INFINITY;
-    for (double spent = 0; spent < enough;) {
-        const double one = time_of(solver, first), other = time_of(solver, first + more);
-        start = std::min(start, one);
-        all = std::min(all, other);
-        spent += one + other;
+    /// Of the iterations after `first`, up to `last`.
+    double seconds_each(int first, int last) const {
+        const auto after = [&](int k) {
+            return std::ranges::lower_bound(stamps_, k, {}, &std::pair<int, double>::first);
+        };
+        const auto start = after(first), end = after(last);
+        if (end == stamps_.end() || end->first <= start->first)
+            throw std::runtime_error(fmt::format("ended at iteration {}", last));
+        return (end->second - start->second) / (end->first - start->first);
     }
-    line["ms"] = 1e3 * (all - start) / more;
-}
 
-inline int positive(std::string_view text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 1)
-        throw std::invalid_argument(fmt::format("'{}' is not a positive number", text));
-    return value;
-}
+private:
+    std::vector<std::pair<int, double>> stamps_;
+};
 
-/// The drivers' main. `Solver(comm, problem, method, precond, line)` sets up, and may add to the line;
-/// `prepare(n)` makes ready for n iterations from x = 0, `solve()` does them and returns how many they were,
-/// `residual()` is that of the last solve. `rely(rtol, n, line)`, where there is one, adds to the line what the library
-/// says of a solve to that tolerance. Between MPI's start and end, `body` may start and end a library around
-/// `run()`.
+/// T(first + more) − T(first), for a program that says nothing between its iterations.
 template <class Solver>
+double difference(Solver& solver, int first, int more) {
+    double time[2];
+    for (int k = 0; k < 2; ++k) {
+        solver.prepare(first + k * more);
+        time[k] = seconds([&] { solver.solve(); });
+    }
+    return (time[1] - time[0]) / more;
+}
+
+/// Carries out a command; `System::Solver(system, method, precond)` has
+///     prepare(n)    makes ready for n iterations from x = 0, without a tolerance
+///     solve()       does them, and returns how many they were; solve(stamps) calls stamps(k) after each, and returns
+///                   how many were the method's own
+///     residual()    of the last solve
+///     rely(rtol, n) solves to a tolerance; adds to the line what the library says
+template <class System>
+void obey(System& system, const ordered_json& command, ordered_json& line) {
+    const std::string what = command.at("do");
+    typename System::Solver solver(system, command.at("method"), command.at("precond"));
+    const auto expect = [](int done, int iterations) {
+        if (done != iterations)
+            throw std::runtime_error(fmt::format("ended after {} of {} iterations", done, iterations));
+    };
+    if (what == "time") {
+        const int first = command.at("first"), more = command.at("more");
+        double each = 0;
+        if constexpr (requires(Stamps stamps) { solver.solve(stamps); }) {
+            Stamps stamps;
+            solver.prepare(first + more);
+            const int own = solver.solve(stamps);
+            if (own < first + more) line["ended_at"] = own;
+            each = stamps.seconds_each(first, own);
+        } else {
+            each = difference(solver, first, more);
+        }
+        line["ms"] = 1e3 * largest(each);
+        if constexpr (requires { solver.costs(line); }) solver.costs(line);
+    } else if (what == "residual") {
+        const int iterations = command.at("iterations");
+        solver.prepare(iterations);
+        expect(solver.solve(), iterations);
+        line["residual"] = solver.residual();
+    } else if (what == "solve") {
+        solver.rely(command.at("rtol"), command.at("max_iterations"), line);
+        line["residual"] = solver.residual();
+    } else {
+        throw std::invalid_argument("no command '" + what + "'");
+    }
+}
+
+/// Rank 0's next line on every rank, empty at the end. Ranks that wait leave the processor to others.
+inline std::string next_line(const stretto::Comm& comm) {
+    const auto bcast = [](void* data, int bytes) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Ibcast(data, bytes, MPI_CHAR, 0, MPI_COMM_WORLD, &request);
+        for (int done = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done;)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    };
+    std::string line;
+    if (comm.rank() == 0) std::getline(std::cin, line);
+    int size = static_cast<int>(line.size());
+    bcast(&size, sizeof size);
+    line.resize(static_cast<std::size_t>(size));
+    bcast(line.data(), size);
+    return line;
+}
+
+/// The drivers' main. `System(comm, problem, line)` sets up and adds to the first line what it is. Between MPI's start
+/// and end, `body` may start and end a library around `run()`.
+template <class System>
 int main(int argc, char** argv, auto&& body) {
     MPI_Init(&argc, &argv);
     int exit_code = 0;
     try {
-        if (argc != 6)
-            throw std::invalid_argument(fmt::format("usage: {} PROBLEM METHOD PRECONDITIONER[,…] FIRST|rtol=RTOL MORE",
-                                                    argc > 0 ? argv[0] : ""));
-        const std::string name = argv[1], method = argv[2];
-        constexpr std::string_view to_tolerance = "rtol=";
-        const bool relies = std::string_view(argv[4]).starts_with(to_tolerance);
-        const double rtol = relies ? std::stod(argv[4] + to_tolerance.size()) : 0;
-        const int first = relies ? 1 : positive(argv[4]), more = positive(argv[5]);
+        if (argc != 2) throw std::invalid_argument("one argument: a problem");
         body([&] {
             stretto::MpiComm comm(MPI_COMM_WORLD);
-            for (std::string_view rest = argv[3]; !rest.empty();) {
-                const std::string precond(rest.substr(0, rest.find(',')));
-                rest.remove_prefix(std::min(precond.size() + 1, rest.size()));
-                ordered_json line{{"problem", name}, {"method", method}, {"precond", precond}, {"ranks", comm.size()}};
+            const auto say = [&](const ordered_json& line) {
+                if (comm.rank() == 0) fmt::print("{}\n", line.dump());
+                std::fflush(stdout);
+            };
+            ordered_json about{{"problem", argv[1]}, {"ranks", comm.size()}};
+            System system(comm, stretto::load_problem(comm, argv[1]), about);
+            say(about);
+            for (std::string text; !(text = next_line(comm)).empty();) {
+                ordered_json line;
                 try {
-                    Solver solver(comm, stretto::load_problem(comm, name), method, precond, line);
-                    if constexpr (requires { solver.rely(rtol, more, line); })
-                        if (relies) solver.rely(rtol, more, line);
-                    if (!relies) measure(solver, line, first, more);
+                    obey(system, ordered_json::parse(text), line);
                 } catch (const std::runtime_error& error) {  // the same on every rank
                     line["error"] = error.what();
                 }
-                if (comm.rank() == 0) fmt::print("{}\n", line.dump());
-                std::fflush(stdout);
+                say(line);
             }
         });
     } catch (const std::exception& error) {

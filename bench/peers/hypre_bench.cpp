@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times iterations of hypre's Krylov solvers on a ParCSR matrix; METHOD is pcg or bicgstab. The tolerance is zero.
-// Norms cannot be turned off: BiCGSTAB computes one in every iteration, PCG none beyond its own products.
+// hypre's Krylov solvers on a ParCSR matrix; METHOD is pcg or bicgstab. Where iterations are timed the tolerance is
+// zero. Norms cannot be turned off: BiCGSTAB computes one in every iteration, PCG none beyond its own products.
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
 #include <HYPRE_config.h>
@@ -54,54 +54,22 @@ private:
     HYPRE_ParVector vector_ = nullptr;
 };
 
-class Solver {
+class System {
 public:
-    Solver(stretto::Comm& comm, const stretto::Problem& problem, const std::string& method, const std::string& precond,
-           peers::ordered_json& line)
-        : use_(method == "pcg" ? pcg : bicgstab),
-          begin_(static_cast<HYPRE_BigInt>(problem.partition.first(comm.rank()))),
+    System(const stretto::Comm& comm, const stretto::Problem& problem, peers::ordered_json& about)
+        : begin_(static_cast<HYPRE_BigInt>(problem.partition.first(comm.rank()))),
           end_(static_cast<HYPRE_BigInt>(problem.partition.first(comm.rank() + 1))),
-          b_(begin_, end_),
-          x_(begin_, end_),
-          r_(begin_, end_) {
-        if (method != "pcg" && method != "bicgstab") throw std::invalid_argument("METHOD is pcg or bicgstab");
-        if (precond != "none" && precond != "jacobi") throw std::invalid_argument("no preconditioner " + precond);
+          b(begin_, end_),
+          x(begin_, end_),
+          r(begin_, end_) {
         set_matrix(problem);
-        HYPRE_ParVectorSetConstantValues(b_, 1);
-        use_.create(MPI_COMM_WORLD, &solver_);
-        use_.set_tolerance(solver_, 0);
-        if (precond == "jacobi") use_.set_precond(solver_, HYPRE_ParCSRDiagScale, HYPRE_ParCSRDiagScaleSetup, nullptr);
-        use_.setup(solver_, A_, b_, x_);
-        line["program"] = "hypre " HYPRE_RELEASE_VERSION;
-        line["rows"] = problem.partition.rows();
+        HYPRE_ParVectorSetConstantValues(b, 1);
+        about["program"] = "hypre " HYPRE_RELEASE_VERSION;
     }
-    Solver(const Solver&) = delete;
-    ~Solver() {
-        use_.destroy(solver_);
-        HYPRE_IJMatrixDestroy(ij_);
-    }
+    System(const System&) = delete;
+    ~System() { HYPRE_IJMatrixDestroy(ij_); }
 
-    void prepare(int iterations) {
-        HYPRE_ParVectorSetConstantValues(x_, 0);
-        use_.set_max_iterations(solver_, iterations);
-    }
-
-    int solve() {
-        use_.solve(solver_, A_, b_, x_);
-        HYPRE_ClearAllErrors();  // not converged
-        HYPRE_Int done = 0;
-        use_.iterations(solver_, &done);
-        return static_cast<int>(done);
-    }
-
-    double residual() {
-        HYPRE_ParVectorCopy(b_, r_);
-        HYPRE_ParCSRMatrixMatvec(-1, A_, x_, 1, r_);
-        HYPRE_Real rr = 0, bb = 0;
-        HYPRE_ParVectorInnerProd(r_, r_, &rr);
-        HYPRE_ParVectorInnerProd(b_, b_, &bb);
-        return std::sqrt(rr / bb);
-    }
+    class Solver;
 
 private:
     void set_matrix(const stretto::Problem& problem) {
@@ -122,21 +90,72 @@ private:
         HYPRE_IJMatrixAssemble(ij_);
         void* object = nullptr;
         HYPRE_IJMatrixGetObject(ij_, &object);
-        A_ = static_cast<HYPRE_ParCSRMatrix>(object);
+        A = static_cast<HYPRE_ParCSRMatrix>(object);
     }
 
-    const Functions& use_;
     HYPRE_BigInt begin_, end_;
-    Vector b_, x_, r_;
     HYPRE_IJMatrix ij_ = nullptr;
-    HYPRE_ParCSRMatrix A_ = nullptr;
+
+public:
+    Vector b, x, r;
+    HYPRE_ParCSRMatrix A = nullptr;
+};
+
+class System::Solver {
+public:
+    Solver(System& system, const std::string& method, const std::string& precond)
+        : on_(system), use_(method == "pcg" ? pcg : bicgstab) {
+        if (method != "pcg" && method != "bicgstab") throw std::invalid_argument("METHOD is pcg or bicgstab");
+        if (precond != "none" && precond != "jacobi") throw std::invalid_argument("no preconditioner " + precond);
+        use_.create(MPI_COMM_WORLD, &solver_);
+        use_.set_tolerance(solver_, 0);
+        if (precond == "jacobi") use_.set_precond(solver_, HYPRE_ParCSRDiagScale, HYPRE_ParCSRDiagScaleSetup, nullptr);
+        use_.setup(solver_, on_.A, on_.b, on_.x);
+    }
+    Solver(const Solver&) = delete;
+    ~Solver() { use_.destroy(solver_); }
+
+    void prepare(int iterations) {
+        HYPRE_ParVectorSetConstantValues(on_.x, 0);
+        use_.set_max_iterations(solver_, iterations);
+    }
+
+    int solve() {
+        use_.solve(solver_, on_.A, on_.b, on_.x);
+        HYPRE_ClearAllErrors();  // not converged
+        HYPRE_Int done = 0;
+        use_.iterations(solver_, &done);
+        return static_cast<int>(done);
+    }
+
+    void rely(double rtol, int iterations, peers::ordered_json& line) {
+        use_.set_tolerance(solver_, rtol);
+        prepare(iterations);
+        int done = 0;
+        line["seconds"] = peers::seconds([&] { done = solve(); });
+        line["iterations"] = done;
+        line["converged"] = done < iterations;
+    }
+
+    double residual() {
+        HYPRE_ParVectorCopy(on_.b, on_.r);
+        HYPRE_ParCSRMatrixMatvec(-1, on_.A, on_.x, 1, on_.r);
+        HYPRE_Real rr = 0, bb = 0;
+        HYPRE_ParVectorInnerProd(on_.r, on_.r, &rr);
+        HYPRE_ParVectorInnerProd(on_.b, on_.b, &bb);
+        return std::sqrt(rr / bb);
+    }
+
+private:
+    System& on_;
+    const Functions& use_;
     HYPRE_Solver solver_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return peers::main<Solver>(argc, argv, [](auto&& run) {
+    return peers::main<System>(argc, argv, [](auto&& run) {
         HYPRE_Init();
         run();
         HYPRE_Finalize();

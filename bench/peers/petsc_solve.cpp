@@ -36,12 +36,12 @@ public:
         must(KSPSetOperators(ksp, A_, A_));
         must(KSPSetTolerances(ksp, rtol, 0, PETSC_DEFAULT, max_iterations));
         must(KSPSetFromOptions(ksp));
-        const double setup = peers::seconds(MPI_COMM_WORLD, [&] {
+        const double setup = peers::seconds([&] {
             must(KSPSetUp(ksp));
             must(KSPSetUpOnBlocks(ksp));
         });
         must(VecSet(x_, 0));
-        const double solve = peers::seconds(MPI_COMM_WORLD, [&] { must(KSPSolve(ksp, b_, x_)); });
+        const double solve = peers::seconds([&] { must(KSPSolve(ksp, b_, x_)); });
         KSPConvergedReason reason{};
         PetscInt iterations = 0;
         must(KSPGetConvergedReason(ksp, &reason));
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
             stretto::MpiComm comm(MPI_COMM_WORLD);
             System system(stretto::load_problem(comm, argv[1]));
             for (int k = 4; k < argc; ++k) {
-                const auto line = system.solve(argv[k], std::stod(argv[2]), peers::positive(argv[3]));
+                const auto line = system.solve(argv[k], std::stod(argv[2]), std::stoi(argv[3]));
                 if (comm.rank() == 0) fmt::print("{}\n", line.dump());
                 std::fflush(stdout);
             }

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page that bench_peers.py writes of what it measured."""
+
+import dataclasses
+import math
+import re
+import statistics
+import textwrap
+
+NAMES = {"stretto": "Stretto", "petsc": "PETSc", "other_petsc": "other PETSc", "hypre": "hypre", "belos": "Belos"}
+# ours ÷ PETSc's same method, two ranks, no preconditioner, geometric mean over the problems: what we want.
+GOALS = {("cg", "cg"): 0.60, ("pipelined_cg", "pipecg"): 0.50, ("deep_pipelined_cg:l=1", "pipelcg"): 0.45,
+         ("deep_pipelined_cg:l=2", "pipelcg"): 0.45, ("deep_pipelined_cg:l=3", "pipelcg"): 0.45,
+         ("gmres", "gmres"): 0.70, ("pipelined_gmres:l=1", "pgmres"): 0.55, ("bicgstab", "bcgs"): 0.60,
+         ("improved_bicgstab", "ibcgs"): 0.55, ("pipelined_bicgstab", "pipebcgs"): 0.50}
+GOAL_DISTINCT, GOAL_SOLVE = 0.85, 0.5
+DISTINCT = "jump3d"  # whose values are all distinct
+
+# Two programs that take the same steps agree in ‖b − Ax‖/‖b‖ after the first few iterations to this. Most agree to ten
+# digits; pipelcg has four left after five iterations with l = 2, three with l = 3.
+SAME_STEPS = 1e-2
+
+
+def base(program):
+    return program.removesuffix("+huge")
+
+
+def name_of(program):
+    return NAMES[base(program)] + (", huge pages" if program.endswith("+huge") else "")
+
+
+def shown(problem):
+    """Without the folder of a file."""
+    return re.sub(r"[^:,\s]*/(?=\w)", "", problem).replace(".mtx.gz", "")
+
+
+def in_words(ranks):
+    return f"{ranks} rank{'s' if ranks > 1 else ''}"
+
+
+def precond_in_words(precond):
+    return "no preconditioner" if precond == "none" else precond.capitalize()
+
+
+@dataclasses.dataclass
+class Comparison:
+    """A method of ours beside a peer's, on a problem."""
+
+    problem: str
+    ranks: int
+    precond: str
+    method: str
+    program: str
+    peer_method: str
+    ours: dict
+    theirs: dict
+    triad: list
+
+    @property
+    def ratios(self):
+        """Ours ÷ theirs of each round that both ended."""
+        return [a / b for a, b in zip(self.ours["ms"], self.theirs["ms"]) if a and b]
+
+    @property
+    def ratio(self):
+        return statistics.median(self.ratios) if self.ratios else math.nan
+
+    def floor_ms(self, of):
+        """Bytes of an iteration of our method over the bandwidth of the triad, in our storage or as compressed rows."""
+        return 1e3 * self.ours.get(of, math.nan) / statistics.median(self.triad)
+
+    @property
+    def same_steps(self):
+        a, b = self.ours.get("residual"), self.theirs.get("residual")
+        return a is not None and b is not None and abs(a - b) <= SAME_STEPS * abs(a)
+
+    @property
+    def where(self):
+        return f"{shown(self.problem)}, {in_words(self.ranks)}, {precond_in_words(self.precond)}"
+
+    def failures(self):
+        for name, case in ((self.method, self.ours), (f"{name_of(self.program)} {self.peer_method}", self.theirs)):
+            if None in case["ms"]:
+                yield f"{self.where}: {name} failed: {case.get('error', 'no time')}"
+        if not self.same_steps and "residual" in self.theirs and "pipelcg" not in self.peer_method:
+            yield (f"{self.where}: {self.method} and {name_of(self.program)} {self.peer_method} take different steps: "
+                   f"residuals {self.ours.get('residual')} and {self.theirs['residual']}")
+
+    def record(self):
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {
+            "ratios": self.ratios, "same_steps": self.same_steps}
+
+
+def median(case):
+    good = [ms for ms in case["ms"] if ms]
+    return statistics.median(good) if good else math.nan
+
+
+def with_range(values, digits=2):
+    """Median and, of several, the smallest and the largest."""
+    good = [value for value in values if value is not None]
+    if not good:
+        return "failed"
+    middle = f"{statistics.median(good):.{digits}f}"
+    return middle if len(good) == 1 else f"{middle} ({min(good):.{digits}f}–{max(good):.{digits}f})"
+
+
+def number(value, digits=2):
+    return f"{value:.{digits}f}" if math.isfinite(value) else "–"
+
+
+def points(texts):
+    """A list, wrapped."""
+    return "\n".join(textwrap.fill(" ".join(text.split()), 120, initial_indent="- ", subsequent_indent="  ",
+                                   break_long_words=False, break_on_hyphens=False) for text in texts)
+
+
+def groups(comparisons, *fields):
+    """Comparisons that agree in these fields, in the order of the first."""
+    found = {}
+    for c in comparisons:
+        found.setdefault(tuple(getattr(c, field) for field in fields), []).append(c)
+    return found.items()
+
+
+def mean(comparisons):
+    ratios = [c.ratio for c in comparisons if math.isfinite(c.ratio)]
+    return (statistics.geometric_mean(ratios), len(ratios)) if ratios else (math.nan, 0)
+
+
+def cell(comparisons):
+    value, count = mean(comparisons)
+    return f"{value:.2f} ({count})" if count else "–"
+
+
+def summary(comparisons):
+    """Geometric means of the ratios over the problems."""
+    text = []
+    for (precond, ranks), mine in groups(comparisons, "precond", "ranks"):
+        programs = list(dict.fromkeys(c.program for c in mine))
+        distinct = [c for c in mine if c.problem.startswith(DISTINCT)]
+        rows = []
+        for (method, peer), same in groups([c for c in mine if "petsc" in c.program], "method", "peer_method"):
+            goal = GOALS.get((method, peer.split()[0]))
+            cells = [cell([c for c in same if c.program == program]) for program in programs if "petsc" in program]
+            worst = [c.ratio for c in distinct if (c.method, c.peer_method) == (method, peer) and "petsc" in c.program]
+            cells += [f"{goal:.2f}" if goal else "", number(max(worst, default=math.nan))]
+            rows.append(f"| `{method}` ÷ `{peer}` | {' | '.join(cells)} |")
+        petscs = [program for program in programs if "petsc" in program]
+        if rows:
+            text.append(
+                f"Ours ÷ PETSc's, {precond_in_words(precond)}, {in_words(ranks)}: geometric mean over the problems (how "
+                f"many), and the largest of the ratios where all values are distinct (goal {GOAL_DISTINCT}):\n\n"
+                f"| | {' | '.join(map(name_of, petscs))} | goal | all distinct |\n"
+                f"|---|{'--:|' * (len(petscs) + 2)}\n" + "\n".join(rows))
+        others = [f"{name_of(program)} `{peer}` {cell(same)}" for (program, method, peer), same in
+                  groups([c for c in mine if "petsc" not in c.program], "program", "method", "peer_method")]
+        if others:
+            text.append(textwrap.fill(f"Ours ÷ others', likewise: {'; '.join(others)}.", 120))
+    return "\n\n".join(text)
+
+
+def verdict(comparisons):
+    """How many of the comparisons Stretto wins, loses, or neither, in words."""
+    done = [c for c in comparisons if c.ratios]
+    won = sum(max(c.ratios) < 1 for c in done)
+    lost = sorted((c for c in done if min(c.ratios) > 1), key=lambda c: -c.ratio)
+    middles = [c.ratio for c in done]
+    text = (f"less time than the peer in every round in {won} of {len(done)} comparisons, more in every round in "
+            f"{len(lost)}. Ours ÷ theirs is {min(middles):.2f} to {max(middles):.2f}, in the middle "
+            f"{statistics.median(middles):.2f}.")
+    if lost:
+        text += " Most more: " + "; ".join(
+            f"{c.method} against {c.peer_method.split()[0]} ({c.where}: {c.ratio:.2f})" for c in lost[:5]) + "."
+    return text
+
+
+def reading(comparisons):
+    """The points to read from the tables."""
+    for (program,), mine in groups(comparisons, "program"):
+        if any(c.ratios for c in mine):
+            yield f"**{name_of(program)}**: Stretto takes {verdict(mine)}"
+    over = [median(c.ours) / c.floor_ms("bytes") for c in comparisons]
+    over = [value for value in over if math.isfinite(value)]
+    if over:
+        yield (f"Stretto takes {min(over):.2f} to {max(over):.2f} times its floor, in the middle "
+               f"{statistics.median(over):.2f}.")
+    yield ("On one node reductions cost little, so hiding them gains nothing: what these tables compare is how much "
+           "memory an iteration moves, and how fast. Debian's packages are compiled for any x86-64 processor, Stretto "
+           "for the one it runs on.")
+
+
+def best_solve(solves, problem, ranks, program):
+    """(seconds, method, preconditioner) of the fastest solve whose recomputed residual is small enough."""
+    good = [(line["seconds"], method, precond) for (at, on, precond, by, method), line in solves.items()
+            if (at, on, by) == (problem, ranks, program) and line.get("converged") and line["residual"] <= 1.01e-8]
+    return min(good, default=None)
+
+
+def solutions(bench):
+    """Time to solution: our best against the best of each program."""
+    solves = bench.solves()
+    programs = [program for program in dict.fromkeys(key[3] for key in solves) if program != "stretto"]
+    rows, ratios = [], {program: [] for program in programs}
+    for problem, ranks in dict.fromkeys(key[:2] for key in solves):
+        ours = best_solve(solves, problem, ranks, "stretto")
+        cells = []
+        for program in programs:
+            theirs = best_solve(solves, problem, ranks, program)
+            if ours and theirs:
+                ratios[program].append(ours[0] / theirs[0])
+            cells.append(f"{theirs[0]:.2f} `{theirs[1].split()[0]}`{f', **{ours[0] / theirs[0]:.2f}**' if ours else ''}"
+                         if theirs else "none")
+        rows.append(f"| {shown(problem)}, {in_words(ranks)} | "
+                    f"{f'{ours[0]:.2f} `{ours[1]}`' if ours else 'none'} | {' | '.join(cells)} |")
+    if not rows:
+        return ""
+    means = [f"**{statistics.geometric_mean(values):.2f}** ({len(values)})" if values else "–" for values in ratios.values()]
+    return ("## Time to solution\n\nSeconds of the fastest solve to ‖b − Ax‖ ≤ 1e-8 ‖b‖ without preconditioner or with "
+            f"Jacobi, its method, and ours ÷ theirs (goal {GOAL_SOLVE}); one run each. Counted only where the residual, "
+            "recomputed, is that small; norms and convergence tests are on in every program.\n\n"
+            f"| | Stretto | {' | '.join(map(name_of, programs))} |\n|---|---|{'---|' * len(programs)}\n"
+            + "\n".join(rows) + f"\n| geometric mean | | {' | '.join(means)} |\n\n")
+
+
+PAGE = """# Benchmarks against PETSc, hypre and Belos
+
+<!-- Written by scripts/bench_peers.py; do not edit. -->
+
+Milliseconds per iteration of Stretto's methods and of their like elsewhere, measured in turn on one machine. To run
+them again, which takes about {minutes} minutes, and write this page again:
+
+    make bench-peers{options}
+
+{facts}
+
+## Reading
+
+{summary}
+
+{reading}
+
+{solutions}## How it is measured
+
+{measured}
+
+{tables}
+"""
+
+# One point each; wrapped when the page is written.
+MEASURED = """
+Every program gets the same rows of the same matrix on the same ranks, b = 1 and x₀ = 0; one thread a rank. A small driver
+for each (`bench/peers`) sets the problem up once and rests until it is told what to run; in a round all methods of all
+programs run one after the other. After {first} iterations ‖b − Ax‖/‖b‖ is compared: {agreement}.
+
+The time of an iteration is that of the {more} ({peers_more} in peers) that follow the first {first}, on the slowest rank,
+from clocks read where the program tests for convergence; hypre has no such place, and there it is a difference of two
+solves. The deep pipelines have {first_deep} first ones, because Stretto's begins with {warm_up} of CG; where it then hands over to CG,
+because its basis drifts, its own iterations count, up to the one in brackets. GMRES methods have a cycle
+of {cycle} before, and one that counts, with preconditioners on the right; PETSc's gmres is as it comes: classical
+Gram–Schmidt, once.
+
+{rounds} Each entry is the median, with the smallest and the largest. A ratio is taken within a round, before the median is.
+
+Stretto runs as users get it, at a tolerance of 1e-8 that is not met: it computes ‖r‖ in every iteration, and its safeguards
+are on and in the times. In PETSc norms are off (`KSP_NORM_NONE`) and the convergence test only counts; hypre's BiCGSTAB
+computes a norm in every iteration all the same. `pipelcg` is told that the spectrum lies between 0 and the largest sum of
+absolute values in a row.
+
+*Floor*: the bytes that an iteration of Stretto's method has to move, over the bandwidth of the triad: for each vector that a
+merged group of statements reads or writes 8 a row, for Jacobi 24 a row, for a product 20 a row and the matrix, as Stretto
+stores it in the column *× floor* of ours, as compressed rows (12 bytes a nonzero) in those of peers. What stays in cache
+from one pass to the next moves faster, so a small problem can be below its floor. The triad is STREAM's, its bytes counted
+without write-allocate, on huge pages; Stretto's driver measures it (best of three) beside each of its times, and the median is taken.
+
+*Huge pages*: with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`, which makes malloc ask for huge pages. Stretto's own large
+arrays always do.
+"""
+
+
+def table(bench, comparisons):
+    """One case: rows of methods and peers, a peer without and with huge pages side by side."""
+    rows = []
+    for (method, peer, method_of_peer), both in groups(
+            [dataclasses.replace(c, program=base(c.program)) for c in comparisons], "method", "program", "peer_method"):
+        cells = [f"`{method}`", with_range(both[0].ours["ms"]), number(median(both[0].ours) / both[0].floor_ms("bytes")),
+                 f"{NAMES[peer]} `{method_of_peer}`{'' if all(c.same_steps for c in both) else ' ‡'}"]
+        if "ended_at" in both[0].ours:
+            cells[0] += f" (to {both[0].ours['ended_at']})"
+        for c in both:
+            cells += [with_range(c.theirs["ms"]), number(median(c.theirs) / c.floor_ms("csr_bytes")),
+                      f"**{with_range(c.ratios) if c.ratios else '–'}**"]
+        rows.append(f"| {' | '.join(cells)} |")
+    first = comparisons[0]
+    about = bench.abouts.get(f"stretto {first.problem}", {})
+    return (f"## {first.where}\n\n{about.get('rows')} rows, {about.get('nonzeros')} nonzeros; Stretto stores them "
+            f"{about.get('storage')}, {about.get('bytes_per_nonzero', math.nan):.2f} bytes a nonzero; triad "
+            f"{1e-9 * statistics.median(first.triad):.1f} GB/s.\n\n"
+            "| Stretto | ms | × floor | peer | ms | × floor | ours ÷ theirs | huge pages: ms | × floor | ours ÷ theirs |\n"
+            "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(rows))
+
+
+def page(bench, comparisons, facts, options):
+    a = bench.arguments
+    different = [c for c in comparisons if not c.same_steps]
+    agreement = (f"all pairs agree to {100 * SAME_STEPS:g} % or better" if not different else
+                 f"{len(comparisons) - len(different)} of {len(comparisons)} pairs agree to {100 * SAME_STEPS:g} %; "
+                 "the others failed or take other steps, and are marked ‡")
+    rounds = sorted({len(c.ratios) for c in comparisons if c.ratios})
+    measured = MEASURED.format(
+        first=a.first, first_deep=a.first + a.warm_up, warm_up=a.warm_up, cycle=a.cycle, more=a.more, peers_more=a.peers_more,
+        agreement=agreement, rounds=f"{'–'.join(map(str, {rounds[0]: 0, rounds[-1]: 0}))} rounds.")
+    return PAGE.format(
+        minutes=max(1, round(bench.seconds / 60)),
+        options=f" BENCH_ARGS='{options}'" if options else "",
+        facts=points(f"{name}: {value}" for name, value in facts.items()),
+        summary=summary(comparisons),
+        reading=points(reading(comparisons)),
+        solutions=solutions(bench),
+        measured=points(measured.strip().split("\n\n")),
+        tables="\n\n".join(table(bench, mine) for _, mine in groups(comparisons, "problem", "ranks", "precond")),
+    )
