@@ -313,7 +313,9 @@ TEST(Mesh, ReadersAreSafe) {
                                      {"d.stl", binary_stl(sphere)}})
         for (int k = 0; k < 500; ++k, ++tried) {
             std::string broken = text;
-            const auto some = [&](int what) { return splitmix64(static_cast<std::uint64_t>(k * 8 + what)); };
+            const auto some = [&](int what) {
+                return splitmix64(8 * static_cast<std::uint64_t>(k) + static_cast<std::uint64_t>(what));
+            };
             for (int changes = 0; changes < 1 + k % 4; ++changes)
                 broken[some(changes) % broken.size()] = "0123456789-.eE \n\0xf#"[some(changes + 4) % 20];
             if (k % 3 == 0) broken.resize(some(7) % broken.size());
