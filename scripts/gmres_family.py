@@ -231,7 +231,7 @@ To write this page again, with a folder of `.mtx.gz` files, after `make bench`:
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/gmres_family.py FOLDER
 
-Against PETSc's gmres and pgmres: [benchmarks](benchmarks_gmres.md).
+Against PETSc's gmres and pgmres: [benchmarks](benchmarks.md).
 
 ## Time of an iteration
 

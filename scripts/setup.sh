@@ -8,7 +8,7 @@ for group in "$@"; do
     case $group in
         build) packages+=(g++ cmake ninja-build ccache pkg-config zlib1g-dev libfmt-dev libcli11-dev
                           nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev liblapack-dev
-                          libsuitesparse-dev libmetis-dev python3) ;;
+                          libsuitesparse-dev libmetis-dev python3 valgrind) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
         peers) packages+=(libpetsc-real-dev libhypre-dev libhmat-oss-dev) ;;

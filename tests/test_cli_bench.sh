@@ -76,6 +76,16 @@ for family in gmres:30 gmres20:20 gmres60:60; do
   done
 done
 
+check "bench groups" solves 2 bench groups --problem poisson2d:20 --rounds 1 --threads 1 --json -
+cp out bench.json
+check "every method has its groups, for each number of columns" holds bench.json \
+  "len({(m['method'], m['preconditioned'], m['columns']) for m in r['measurements']}) == 72 and \
+   all(m['of_triad'] > 0 and m['bytes_per_element'] == 8 * (m['reads'] + m['writes']) for m in r['measurements'])"
+check "they add up to what an iteration reads and writes" holds bench.json \
+  "all([round(sum(g[k] * g['runs'] for g in of) / max(g['runs'] for g in of)) for k in ('reads', 'writes')] == expected \
+   for method, expected in (('cg', [7, 3]), ('pipelined_cg', [7, 6]), ('bicgstab', [14, 4]), ('pipelined_bicgstab', [18, 8])) \
+   for c in (1, 4, 16) for of in [[g for g in r['measurements'] if g['method'] == method and not g['preconditioned'] and \
+   g['columns'] == c]])"
 check "another family" exits 2 1 bench nonsense
 check "another family is named" says err "there is no benchmark 'nonsense'; there are: bicgstab, cg, gmres, gmres20, gmres60"
 check "no family" exits 2 1 bench

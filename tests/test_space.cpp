@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <deque>
+#include <fstream>
+#include <sstream>
+#include <string>
 
+#include "stretto/core/buffer.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/space.hpp"
 #include "stretto/testing/chaotic_comm.hpp"
@@ -179,6 +185,35 @@ TEST(Comm, AllToAllSendsToEachRankItsOwn) {
     const auto from = all_to_all(mpi, to);
     for (int p = 0; p < mpi.size(); ++p)
         EXPECT_EQ(from[static_cast<std::size_t>(p)], std::vector<int>(static_cast<std::size_t>(mpi.rank()), p));
+}
+
+/// Whether the kernel was asked for huge pages where `data` lies; by /proc/self/smaps, whose VmFlags then have "hg".
+bool asked_for_huge_pages(const void* data) {
+    std::ifstream maps("/proc/self/smaps");
+    bool here = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        if (std::istringstream range(line); range >> std::hex >> begin >> dash >> end && dash == '-')
+            here = begin <= reinterpret_cast<std::uintptr_t>(data) && reinterpret_cast<std::uintptr_t>(data) < end;
+        if (here && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+    }
+    return false;
+}
+
+TEST(BufferTest, LargeOnesAskForHugePagesUnlessToldNotTo) {
+    constexpr std::size_t size = std::size_t{1} << 22;
+    {
+        const Buffer<double> buffer(size);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % (std::size_t{1} << 21), 0U);
+        buffer[0] = 1;
+        EXPECT_TRUE(asked_for_huge_pages(buffer.data() + size / 2));
+    }
+    setenv("STRETTO_HUGE_PAGES", "0", 1);
+    const Buffer<double> buffer(size);
+    buffer[0] = 1;
+    EXPECT_FALSE(asked_for_huge_pages(buffer.data() + size / 2));
+    unsetenv("STRETTO_HUGE_PAGES");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "report.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/instruction_set.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/core/workspace.hpp"
@@ -199,11 +200,17 @@ private:
     bool table() const { return comm_.rank() == 0 && arguments_.json != "-"; }
 
     ordered_json head(const ordered_json& rows) {
-        return {{"stretto", STRETTO_VERSION},  {"benchmark", family_.name},
-                {"problem", problem_},         {"rows", A_.rows()},
-                {"nonzeros", A_.nonzeros()},   {"ranks", comm_.size()},
-                {"threads", threads_},         {"iterations", iterations_},
-                {"rounds", arguments_.rounds}, {"triad_gigabytes_per_second", 1e-9 * fastest_},
+        return {{"stretto", STRETTO_VERSION},
+                {"benchmark", family_.name},
+                {"problem", problem_},
+                {"rows", A_.rows()},
+                {"nonzeros", A_.nonzeros()},
+                {"ranks", comm_.size()},
+                {"threads", threads_},
+                {"instruction_set", instruction_set()},
+                {"iterations", iterations_},
+                {"rounds", arguments_.rounds},
+                {"triad_gigabytes_per_second", 1e-9 * fastest_},
                 {"measurements", rows}};
     }
 
@@ -365,5 +372,6 @@ private:
 int run_bench(Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt) {
     check_outputs(comm, {file_of_problem(arguments.problem)}, arguments.json);
     if (arguments.family == "hmatrix") return run_bench_hmatrix(comm, arguments, interrupt);
+    if (arguments.family == "groups") return run_bench_groups(comm, arguments, interrupt);
     return Bench(comm, arguments, interrupt).run() ? exit_converged : exit_not_converged;
 }

@@ -95,6 +95,9 @@ int run_bench(stretto::Comm& comm, const BenchArguments& arguments, const std::a
 /// in.
 int run_bench_hmatrix(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
 
+/// Every merged group of every method beside the triad: bytes per second, and what fraction of the triad's.
+int run_bench_groups(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
+
 /// Collective. Measures what communication costs and what of it can be hidden, and keeps the laws in the machine file.
 /// Throws stretto::InputError on every rank alike.
 int run_overlap(stretto::MpiComm& mpi, const OverlapArguments& arguments, const std::atomic<bool>& interrupt);

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "report.hpp"
 #include "stretto/bem/problem.hpp"
+#include "stretto/core/instruction_set.hpp"
 #include "stretto/hmatrix/kernels.hpp"
 #include "stretto/matrix/generators.hpp"
 #include "stretto/precond/preconditioner.hpp"
@@ -102,7 +103,7 @@ void print_text(const ordered_json& all) {
 }  // namespace
 
 int run_list(const std::string& json) {
-    ordered_json all{{"stretto", STRETTO_VERSION}};
+    ordered_json all{{"stretto", STRETTO_VERSION}, {"instruction_set", instruction_set()}};
     for (const Method* method : methods()) all["methods"].push_back(describe(*method));
     for (const auto& kind : preconditioners())
         all["preconditioners"].push_back(

@@ -174,7 +174,8 @@ int run(int argc, char** argv, int rank) {
 
     BenchArguments bench;
     auto* bench_command = app.add_subcommand("bench", "Time an iteration of a family's methods, merged and basic");
-    bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20, gmres60 or hmatrix")->required();
+    bench_command->add_option("family", bench.family, "bicgstab, cg, gmres, gmres20, gmres60, hmatrix or groups")
+        ->required();
     bench_command->add_option(
         "--problem", bench.problem,
         "Matrix Market file, problem of any size, or kron:FILE,N (default: that of the family's paper)");

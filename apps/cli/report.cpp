@@ -10,6 +10,7 @@
 
 #include "stretto/core/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/instruction_set.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -87,6 +88,7 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
                      {"columns", head_.columns},
                      {"ranks", head_.ranks},
                      {"threads", head_.threads},
+                     {"instruction_set", instruction_set()},
                      {"rtol", head_.rtol},
                      {"atol", head_.atol},
                      {"max_iterations", head_.max_iterations},
@@ -124,10 +126,11 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
 
 void Report::print_head() const {
     fmt::print(
-        "{}: {} rows, {} nonzeros; {} right-hand side{}; precond {}; {} rank{} × {} thread{}; set up in "
-        "{:.2f} s\n",
+        "{}: {} rows, {} nonzeros; {} right-hand side{}; precond {}; {} rank{} × {} thread{}, {}; "
+        "set up in {:.2f} s\n",
         head_.problem, head_.rows, head_.nonzeros, head_.columns, head_.columns == 1 ? "" : "s", head_.precond,
-        head_.ranks, head_.ranks == 1 ? "" : "s", head_.threads, head_.threads == 1 ? "" : "s", head_.setup_seconds);
+        head_.ranks, head_.ranks == 1 ? "" : "s", head_.threads, head_.threads == 1 ? "" : "s", instruction_set(),
+        head_.setup_seconds);
     if (!head_.latency.empty()) fmt::print("  emulated latency: {}\n", head_.latency);
     for (const auto& remark : head_.remarks) fmt::print("  {}\n", remark);
     fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>7} {:>8} {:>12}\n", "method", name_width,

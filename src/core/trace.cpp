@@ -24,11 +24,14 @@ void Trace::write(const Comm& comm, const std::string& path) const {
     const auto thread = [&](int track) { return Global{rank + 1} * tracks_of_a_rank + track; };
     int last_track = reductions;
     std::string text;
-    for (const auto& [name, track, begin, end] : spans_) {
+    for (const auto& [name, track, begin, end, cost] : spans_) {
         last_track = std::max(last_track, track);
-        text += fmt::format(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}},)"
+        const auto moved = cost.group ? fmt::format(R"(,"args":{{"reads":{},"writes":{},"dots":{}}})", cost.reads,
+                                                    cost.writes, cost.dots)
+                                      : "";
+        text += fmt::format(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}{}}},)"
                             "\n",
-                            name, rank, thread(track), since_first(begin), microseconds(end - begin));
+                            name, rank, thread(track), since_first(begin), microseconds(end - begin), moved);
     }
     const auto describe = [&](const char* what, int track, const std::string& name) {
         text += fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}},)"

@@ -86,16 +86,14 @@ public:
           comm_(comm),
           ledger_(ledger) {
         vector_lanes_ = about(most_lanes);
-        period_ = PanelKernels<T>::period(columns);
-        panel_lanes_ = period_ * std::max<std::size_t>(1, most_panel_lanes / period_);
         accumulators_.reserve(static_cast<std::size_t>(threads_) * dots_at_first * vector_lanes_);
     }
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
     void reserve(std::size_t products) {
-        const std::size_t sums = 2 * products * period_ + 16 * panel_lanes_;
+        const std::size_t sums = 2 * products * period() + 16 * panel_lanes();
         accumulators_.reserve(static_cast<std::size_t>(threads_) * sums);
-        coefficients_.reserve(products * period_);
+        coefficients_.reserve(products * period());
     }
 
     Formulation formulation() const { return formulation_; }
@@ -109,7 +107,7 @@ public:
         // Waking the threads costs more than a short vector takes.
         const int threads = total * columns_ < serial_below ? 1 : threads_;
         constexpr bool panels = (has_panels<S> || ...);
-        lanes_ = panels ? panel_lanes_ : vector_lanes_;
+        lanes_ = panels ? panel_lanes() : vector_lanes_;
         share_coefficients_ = !panels;
         std::size_t sums = 0;
         (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
@@ -164,12 +162,16 @@ private:
         return most * columns_;
     }
 
+    // Not kept: a program and the library may run groups of one executor, compiled for different processors.
+    std::size_t period() const { return PanelKernels<T>::period(static_cast<int>(columns_)); }
+    std::size_t panel_lanes() const { return period() * std::max<std::size_t>(1, most_panel_lanes / period()); }
+
     // ---- what a statement's dot products take of the accumulators of a thread ----
     template <class S>
     std::size_t lanes_of(const S& s) const {
         return static_cast<std::size_t>(count_dots_of(s)) * lanes_;
     }
-    std::size_t lanes_of(const PanelDots<T>& s) const { return static_cast<std::size_t>(count_dots_of(s)) * period_; }
+    std::size_t lanes_of(const PanelDots<T>& s) const { return static_cast<std::size_t>(count_dots_of(s)) * period(); }
 
     // ---- binding: coefficients spread over the lanes, dot products given their place ----
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
@@ -209,21 +211,22 @@ private:
                 const T value = s.divisor(i, c)[j];
                 return i < c ? -value : i == c && value != T{} ? T{1} / value : T{};
             });
-        return {s, coefficients, divisor, period_};
+        return {s, coefficients, divisor, period()};
     }
     PanelAccumulate<T> bind(const PanelDots<T>& s, std::size_t& place) {
-        return {s, std::exchange(place, place + lanes_of(s)), period_};
+        return {s, std::exchange(place, place + lanes_of(s)), period()};
     }
     /// value(i, k, column) for each lane of a period, for all i and k.
     template <class Value>
     const T* spread(int rows, int cols, Value value) {
-        auto& values = coefficients_.next(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * period_);
+        const std::size_t lanes = period();
+        auto& values = coefficients_.next(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * lanes);
         auto to = values.begin();
         for (int i = 0; i < rows; ++i)
             for (int k = 0; k < cols; ++k) {
                 const auto begin = to;
                 for (int j = 0; j < static_cast<int>(columns_); ++j) *to++ = value(i, k, j);
-                for (; to != begin + static_cast<std::ptrdiff_t>(period_); ++to)
+                for (; to != begin + static_cast<std::ptrdiff_t>(lanes); ++to)
                     *to = *(to - static_cast<std::ptrdiff_t>(columns_));
             }
         return values.data();
@@ -378,7 +381,7 @@ private:
     Formulation formulation_;
     Comm* comm_;
     Ledger* ledger_;
-    std::size_t vector_lanes_ = 1, panel_lanes_ = 1, period_ = 1;
+    std::size_t vector_lanes_ = 1;
     std::size_t lanes_ = 1;  // of the group that runs, at most
     bool share_coefficients_ = true;
     Pool coefficients_;

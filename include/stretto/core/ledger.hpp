@@ -119,15 +119,18 @@ public:
     class [[nodiscard]] Watch {
     public:
         /// Without a ledger it does nothing.
-        Watch(Ledger* ledger, Kernel kernel)
-            : ledger_(ledger), kernel_(kernel), outer_(ledger ? std::exchange(ledger->watch_, this) : nullptr) {}
+        Watch(Ledger* ledger, Kernel kernel, const GroupCost& cost = {})
+            : ledger_(ledger),
+              kernel_(kernel),
+              cost_(cost),
+              outer_(ledger ? std::exchange(ledger->watch_, this) : nullptr) {}
         Watch(const Watch&) = delete;
         ~Watch() {
             if (!ledger_) return;
             settle();
             ledger_->watch_ = outer_;
             if (ledger_->trace_ && kernel_ != Kernel::small)
-                ledger_->trace_->add_kernel(kernels[static_cast<std::size_t>(kernel_)].second, begin_, settled_);
+                ledger_->trace_->add_kernel(kernels[static_cast<std::size_t>(kernel_)].second, begin_, settled_, cost_);
         }
 
     private:
@@ -143,11 +146,12 @@ public:
 
         Ledger* ledger_;
         Kernel kernel_;
+        GroupCost cost_;
         Watch* outer_;
         Clock::duration inside_{};  // since it was settled
         Clock::time_point begin_ = Clock::now(), settled_ = begin_;
     };
-    Watch time(Kernel kernel) { return {this, kernel}; }
+    Watch time(Kernel kernel, const GroupCost& cost = {}) { return {this, kernel, cost}; }
 
     /// Books a reduction that was started under `phase`. `lane`: one that no other in flight has.
     void book(Phase phase, const Flight& flight, int lane) {

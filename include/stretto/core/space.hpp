@@ -88,11 +88,18 @@ public:
     void thaw() { sums_.frozen.clear(); }
 
 private:
+    /// Its address tells groups apart.
+    template <class... S>
+    static constexpr char one_of = 0;
+
     template <class... S>
     void execute(double* dots, const S&... statements) {
-        const auto watch = ledger().time(only_dots(statements...) ? Kernel::dots : Kernel::vectors);
         const auto formulation = executor_.formulation();
         const Traffic all = traffic(formulation, statements...);
+        const auto watch =
+            ledger().time(only_dots(statements...) ? Kernel::dots : Kernel::vectors,
+                          {ledger().phase() == Phase::iteration ? &one_of<S...> : nullptr, static_cast<int>(all.reads),
+                           static_cast<int>(all.writes), dots ? count_dots(statements...) : 0});
         const Traffic own = traffic<Said::unguarded>(formulation, statements...);
         const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * columns();
         ledger().now().add(own, vector_bytes);

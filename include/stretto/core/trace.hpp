@@ -12,18 +12,24 @@ namespace stretto {
 
 class Comm;
 
+/// What a group of statements of a method's iterations moves. `group` tells one from another; null: none.
+struct GroupCost {
+    const void* group = nullptr;
+    int reads = 0, writes = 0, dots = 0;  // vectors of n × m values
+};
+
 /// The timeline of a rank: what ran when, and what was in flight meanwhile. The ledger of a solve fills it.
 class Trace {
 public:
-    /// Spans beyond `most` are left out (48 bytes each).
+    /// Spans beyond `most` are left out (64 bytes each).
     explicit Trace(std::size_t most = 1'000'000) : most_(most) {}
 
     /// Names must outlive the trace.
     void add_method(std::string_view name, Clock::time_point begin, Clock::time_point end) {
         add(name, methods, begin, end);
     }
-    void add_kernel(std::string_view name, Clock::time_point begin, Clock::time_point end) {
-        add(name, kernels, begin, end);
+    void add_kernel(std::string_view name, Clock::time_point begin, Clock::time_point end, const GroupCost& cost = {}) {
+        add(name, kernels, begin, end, cost);
     }
     void add_exchange(Clock::time_point begin, Clock::time_point end) { add("halo exchange", exchanges, begin, end); }
     /// `lane`: one that no other reduction in flight has.
@@ -36,17 +42,21 @@ public:
     /// every rank, if rank 0 cannot write.
     void write(const Comm& comm, const std::string& path) const;
 
-private:
-    enum Track { methods, kernels, exchanges, reductions };  // the last of as many as are in flight at once
     struct Span {
         std::string_view name;
         int track;
         Clock::time_point begin, end;
+        GroupCost cost;
     };
+    const std::vector<Span>& spans() const { return spans_; }
 
-    void add(std::string_view name, int track, Clock::time_point begin, Clock::time_point end) {
+private:
+    enum Track { methods, kernels, exchanges, reductions };  // the last of as many as are in flight at once
+
+    void add(std::string_view name, int track, Clock::time_point begin, Clock::time_point end,
+             const GroupCost& cost = {}) {
         if (spans_.size() < most_)
-            spans_.push_back({name, track, begin, end});
+            spans_.push_back({name, track, begin, end, cost});
         else
             ++left_out_;
     }

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every merged group of statements of every method beside the triad, on one and two ranks; writes docs/groups.md. By hand,
+where nothing else runs:
+
+    set -a; . scripts/mpi.env; set +a; python3 scripts/groups.py --stretto build/release/stretto
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import subprocess
+
+GOAL = 0.85
+
+PAGE = """# Groups beside the triad
+
+<!-- Written by scripts/groups.py; do not edit. -->
+
+What every merged group of every method's iteration moves through memory in a second, beside STREAM's triad in the same
+process, run in turn: `stretto bench groups`, {rounds} rounds, medians, {instruction_set}, {date}. About 8 million unknowns times
+right-hand sides m in a vector (poisson3d), one thread a rank. Bytes are whole vectors read and written, no write-allocate, for the
+triad too. Groups are numbered in the order in which an iteration runs them; where a method has panels, reads, writes and dots are
+means over a cycle. The fractions are of the triad's rate with as many ranks{triads}. A group that only reads, or writes little,
+may pass the triad, a third of whose bytes are written.
+
+{tables}
+
+## Below {goal:.0f} %
+
+{below}
+"""
+
+
+def measure(a, ranks):
+    command = [a.mpiexec, "-n", str(ranks), a.stretto, "bench", "groups", "--threads", "1", "--rounds", str(a.rounds),
+               "--json", "-"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+
+
+def key(row):
+    return row["method"], row["preconditioned"], row["group"]
+
+
+def cell(row):
+    if row is None:
+        return "–"
+    text = f"{row['gigabytes_per_second']:.0f} ({100 * row['of_triad']:.0f} %)"
+    return text if row["of_triad"] >= GOAL else f"**{text}**"
+
+
+def table(result):
+    rows = result["measurements"]
+    widths = sorted({row["columns"] for row in rows})
+    found = {(*key(row), row["columns"]): row for row in rows}
+    lines = ["| method | precond | group | reads + writes | dots | B/element |"
+             + "".join(f" m = {m}, GB/s (of triad) |" for m in widths), "|---|---|--:|--:|--:|--:|" + "--:|" * len(widths)]
+    for one in dict.fromkeys(key(row) for row in rows):
+        row = next(row for row in rows if key(row) == one)
+        lines.append(f"| `{one[0]}` | {'jacobi' if one[1] else 'none'} | {one[2]} | {row['reads']:.3g} + {row['writes']:.3g} |"
+                     f" {row['dots']:.3g} | {row['bytes_per_element']:.0f} |"
+                     + "".join(f" {cell(found.get((*one, m)))} |" for m in widths))
+    return "\n".join(lines)
+
+
+def below(result):
+    rows = [row for row in result["measurements"] if row["of_triad"] < GOAL]
+    return f"{result['ranks']} rank{'s' if result['ranks'] > 1 else ''}: {len(rows)} of {len(result['measurements'])}." + "".join(
+        f"\n- `{row['method']}`{', jacobi' if row['preconditioned'] else ''}, group {row['group']}, m = {row['columns']}: "
+        f"{100 * row['of_triad']:.0f} %" for row in sorted(rows, key=lambda row: row["of_triad"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stretto", default="build/release/stretto")
+    parser.add_argument("--mpiexec", default="mpirun")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("docs/groups.md"))
+    a = parser.parse_args()
+    results = [measure(a, ranks) for ranks in (1, 2)]
+    triads = ", ".join(f"{r['triad_gigabytes_per_second']:.0f} GB/s on {r['ranks']}" for r in results)
+    a.output.write_text(PAGE.format(
+        rounds=a.rounds, date=datetime.date.today(), goal=100 * GOAL, instruction_set=results[0]["instruction_set"],
+        triads=f" ({triads})",
+        tables="\n\n".join(f"## {r['ranks']} rank{'s' if r['ranks'] > 1 else ''}\n\n{table(r)}" for r in results),
+        below="\n\n".join(below(r) for r in results)))
+
+
+main()

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For callgrind: the product in each storage, and iterations of each method without products and sums, as parts of its
+// output that bear their names. `units` of a name are what its instructions are to be divided by.
+#include <fmt/core.h>
+#include <valgrind/callgrind.h>
+
+#include <vector>
+
+#include "stretto/matrix/csr.hpp"
+#include "stretto/matrix/generators.hpp"
+#include "stretto/solvers/registry.hpp"
+#include "stretto/solvers/solve.hpp"
+
+using namespace stretto;
+
+namespace {
+
+bool counting = false;
+
+void toggle() {
+    counting = !counting;
+    CALLGRIND_TOGGLE_COLLECT;
+}
+
+void finish(const std::string& name, double units) {
+    CALLGRIND_DUMP_STATS_AT(name.c_str());
+    fmt::print("{} {}\n", name, units);
+}
+
+/// Does not count until the end of the scope.
+class Pause {
+public:
+    Pause() : was_(counting) {
+        if (was_) toggle();
+    }
+    Pause(const Pause&) = delete;
+    ~Pause() {
+        if (was_) toggle();
+    }
+
+private:
+    bool was_;
+};
+
+/// What the MPI library does is not counted.
+class Uncounted final : public WrappedComm {
+public:
+    using WrappedComm::WrappedComm;
+    Pending start_sum(std::span<const double> mine, std::span<double> total) override {
+        const Pause pause;
+        inner_.start_sum(mine, total).wait();
+        return {};
+    }
+
+private:
+    Pending post_exchange(std::span<const Message>, std::span<const Message>) override { return {}; }
+    std::optional<Clock::time_point> finish(int) override { return {}; }
+};
+
+/// Diagonal, eigenvalues from 1 to 11.
+struct Diagonal {
+    void apply(MultiVector<double> x, MultiVector<double> y) const {
+        const Pause pause;
+        for (Index row = 0; row < x.rows(); ++row)
+            for (int j = 0; j < x.columns(); ++j) {
+                const auto at =
+                    static_cast<std::size_t>(row) * static_cast<std::size_t>(x.columns()) + static_cast<std::size_t>(j);
+                y.data()[at] = (1 + 10.0 * row / x.rows()) * x.data()[at];
+            }
+    }
+    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const { apply(x, y); }
+    double bytes(int) const { return 0; }
+};
+
+void product(Comm& comm, const std::string& problem, Storage storage, std::string_view name, int columns) {
+    auto [partition, rows] = generate(comm, problem);
+    const CsrMatrix<double> A(comm, partition, std::move(rows), 1, storage);
+    std::vector<double> x(static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns), 1.0), y(x);
+    const MultiVector<double> X(x.data(), A.local_rows(), columns), Y(y.data(), A.local_rows(), columns);
+    A.apply(X, Y);
+    toggle();
+    A.apply(X, Y);
+    toggle();
+    finish(fmt::format("product:{}:{}:m={}", problem, name, columns), static_cast<double>(A.nonzeros()) * columns);
+}
+
+void iterations(Comm& mpi, const std::string& method, int columns) {
+    constexpr Index rows = 8192;
+    const bool restarted = method.find("gmres") != method.npos;
+    const int first = restarted ? 20 : 4, last = restarted ? 40 : 12;
+    Uncounted comm(mpi);
+    std::vector<double> b(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 1.0), x(b.size(), 0.0);
+    SolveOptions options;
+    options.method = bare(method);
+    options.rtol = 0;
+    options.max_iterations = last + 1;
+    options.progress = [&, iteration = 0](const ProgressInfo&) mutable {
+        ++iteration;
+        if (iteration == first || iteration == last) toggle();
+    };
+    const Diagonal A;
+    solve<double>(comm, A, AnyOperator<double>(), {b.data(), rows, columns}, {x.data(), rows, columns}, options);
+    if (counting) toggle();
+    finish(fmt::format("{}:m={}", method.substr(0, method.find(",lmax")), columns),
+           1.0 * (last - first) * rows * columns);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    {
+        MpiComm comm(MPI_COMM_SELF);
+        for (const auto& [name, storage] : storage_names)
+            for (const int columns : {1, 4})
+                if (storage != Storage::automatic)
+                    product(comm, storage == Storage::repeated ? "poisson3d:24" : "jump3d:24", storage, name, columns);
+        const std::string steady = ",lmax=12,drift=1,growth=1e300";
+        for (const std::string method :
+             {"cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=3", "bicgstab",
+              "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab", "gmres:m=20", "pipelined_gmres:l=2,m=20",
+              "s_step_gmres:s=5,m=20", "pipelined_s_step_gmres:l=2,t=5,m=20"})
+            for (const int columns : {1, 4})
+                iterations(comm, method + (method.starts_with("deep") ? steady : ""), columns);
+    }
+    MPI_Finalize();
+}
