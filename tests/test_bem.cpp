@@ -8,6 +8,7 @@
 
 #include "stretto/bem/problem.hpp"
 #include "stretto/core/collective.hpp"
+#include "stretto/core/error.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 #include "stretto/solvers/solve.hpp"
@@ -72,9 +73,12 @@ TEST(SingleLayer, FarRuleAndGalerkin) {
                 1e-3 * self);
 }
 
-/// The relative error of what the problem knows the truth of.
-double truth_error(Comm& comm, const std::string& spec, Testing testing = Testing::collocation) {
-    const auto problem = make_bem_problem(comm, spec);
+struct Solved {
+    BemProblem problem;
+    std::vector<double> density;
+};
+
+Solved solved(Comm& comm, BemProblem problem, Testing testing = Testing::collocation) {
     HMatrixOptions options;
     options.epsilon = 1e-5;
     options.symmetric = testing == Testing::galerkin;
@@ -86,8 +90,14 @@ double truth_error(Comm& comm, const std::string& spec, Testing testing = Testin
     solver.rtol = 1e-6;
     const MultiVector<double> X(x.data(), A.local_rows(), 1);
     const auto result = solve<double>(comm, A, Identity{}, {b.data(), A.local_rows(), 1}, X, solver);
-    EXPECT_TRUE(result.converged()) << spec;
-    return *charges(problem, A.gather(X)).truth_error;
+    EXPECT_TRUE(result.converged());
+    return {std::move(problem), A.gather(X)};
+}
+
+/// The relative error of what the problem knows the truth of.
+double truth_error(Comm& comm, const std::string& spec, Testing testing = Testing::collocation) {
+    const auto [problem, density] = solved(comm, make_bem_problem(comm, spec), testing);
+    return *charges(problem, density).truth_error;
 }
 
 double order(Comm& comm, const std::string& name, Testing testing, int coarse = 320) {
@@ -107,6 +117,52 @@ TEST(Bem, ConvergesToTheTruth) {
     EXPECT_NEAR(order(comm, "two_spheres:distance=3", Testing::collocation, 640), 2, 0.2);
     EXPECT_NEAR(order(comm, "cube:grading=1", Testing::collocation, 300), 4.0 / 3, 0.2);
     EXPECT_GT(order(comm, "cube:grading=3", Testing::collocation, 300), 1.8);
+}
+
+/// a e/artanh(e), a e/arcsin(e), e the eccentricity, a the longest half axis (1).
+TEST(Bem, SpheroidsHaveTheirCapacitance) {
+    MpiComm comm;
+    const auto error = [&](Index f, double across, double along, double truth) {
+        auto problem = make_bem_problem(comm, fmt::format("sphere:n={}", 20 * f * f));
+        for (Point& p : problem.mesh.vertices) p = {across * p[0], across * p[1], along * p[2]};
+        problem.truth = {"capacitance", truth};
+        const auto [same, density] = solved(comm, std::move(problem));
+        return *charges(same, density).truth_error;
+    };
+    for (const double ratio : {2.0, 4.0}) {
+        const double e = std::sqrt(1 - 1 / (ratio * ratio));
+        for (const auto& [across, along, truth] :
+             {std::tuple(1 / ratio, 1.0, e / std::atanh(e)), {1.0, 1 / ratio, e / std::asin(e)}}) {
+            const double coarse = error(6, across, along, truth), fine = error(12, across, along, truth);
+            EXPECT_LT(fine, 0.02);
+            EXPECT_NEAR(std::log2(coarse / fine), 2, 0.3) << across << " " << along;
+        }
+    }
+    EXPECT_NEAR(std::sqrt(0.75) / std::atanh(std::sqrt(0.75)), 0.65759536110203, 1e-13);
+    EXPECT_NEAR(std::sqrt(0.75) / std::asin(std::sqrt(0.75)), 0.82699334313269, 1e-13);
+}
+
+/// In units of 4πε₀: 1/(4π) on a sphere of radius 1 at 1 V, 3 cosθ/(4π) in a field.
+TEST(Bem, ChargeDensitiesConverge) {
+    MpiComm comm;
+    const auto error = [&](const char* name, Index f) {
+        const auto [problem, density] = solved(comm, make_bem_problem(comm, fmt::format("{}:n={}", name, 20 * f * f)));
+        double squares = 0, all = 0;
+        for (Index i = 0; i < problem.mesh.size(); ++i) {
+            const Point c = problem.mesh.centroid(i);
+            const double pi = 3.141592653589793, truth = (problem.field > 0 ? 3 * c[2] / norm(c) : 1) / (4 * pi),
+                         off = density[static_cast<std::size_t>(i)] - truth;
+            squares += problem.mesh.area(i) * off * off;
+            all += problem.mesh.area(i) * truth * truth;
+        }
+        return std::sqrt(squares / all);
+    };
+    for (const char* name : {"sphere", "sphere_in_field"}) {
+        const double coarse = error(name, 6), fine = error(name, 12), order = std::log2(coarse / fine);
+        EXPECT_LT(fine, 0.02) << name;
+        EXPECT_GT(order, 1.4) << name;
+        EXPECT_LT(order, 2.2) << name;
+    }
 }
 
 TEST(Mesh, GeneratedOnesAreClosedSurfaces) {
@@ -175,6 +231,39 @@ TEST(Mesh, FilesAreRead) {
     }
 }
 
+TEST(Mesh, MarksSignsAndContinuedLines) {
+    const std::string
+        mark = "\xef\xbb\xbf",
+        text = "v +0 0 0\nv +1e0 0 \\\n 0\nv 0 +1 0\nv 0 0 +1\nf +1 3 2\nf 1 \\\r\n2 4\nf 1 4 3\nf 2 3 4\\\n\n";
+    for (const auto& all : {text, mark + text}) {
+        auto mesh = parse_mesh("t.obj", all);
+        check_mesh(mesh, "t.obj");
+        EXPECT_EQ(mesh.size(), 4);
+        EXPECT_EQ(mesh.vertices.size(), 4u);
+    }
+    EXPECT_THROW(parse_mesh("t.obj", "v +-1 0 0\n"), InputError);
+    EXPECT_EQ(parse_mesh("t.off", mark + off(icosphere(1))).size(), 20);
+    EXPECT_EQ(parse_mesh("t.stl", mark + stl(icosphere(1))).size(), 20);
+}
+
+TEST(Mesh, BinaryStlOfAnotherLength) {
+    const auto text = binary_stl(icosphere(1));
+    auto solid = text;
+    std::memcpy(solid.data(), "solid", 5);
+    for (const auto& broken : {text.substr(0, text.size() - 7), text + "1234567", solid.substr(0, text.size() - 50)}) {
+        try {
+            (void)parse_mesh("t.stl", broken);
+            ADD_FAILURE() << "accepted";
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what())
+                          .find(fmt::format("of 20 triangles, as its header tells, has 1084 bytes; this one has {}",
+                                            broken.size())),
+                      std::string::npos)
+                << error.what();
+        }
+    }
+}
+
 void expect_refused(TriangleMesh mesh, const std::string& message) {
     try {
         check_mesh(mesh, "test");
@@ -195,9 +284,14 @@ TEST(Mesh, BadOnesAreRefused) {
     mesh.vertices[0] = mesh.vertices[static_cast<std::size_t>(mesh.triangles[0][1] == 0 ? mesh.triangles[0][0]
                                                                                         : mesh.triangles[0][1])];
     expect_refused(mesh, "degenerate");
+    for (const double value : {static_cast<double>(NAN), 1e61, -1e200}) {
+        mesh = icosphere(2);
+        mesh.vertices[3][1] = value;
+        expect_refused(mesh, "vertex 4 has a coordinate that is not finite, or beyond 1e+40");
+    }
     mesh = icosphere(2);
-    mesh.vertices[3][1] = NAN;
-    expect_refused(mesh, "not finite");
+    for (Point& p : mesh.vertices) p = 1e-61 * p;
+    expect_refused(mesh, "another unit of length");
     mesh = icosphere(2);
     mesh.triangles[1][2] = 1000;
     expect_refused(mesh, "names vertex 1001");
@@ -219,7 +313,9 @@ TEST(Mesh, ReadersAreSafe) {
                                      {"d.stl", binary_stl(sphere)}})
         for (int k = 0; k < 500; ++k, ++tried) {
             std::string broken = text;
-            const auto some = [&](int what) { return splitmix64(static_cast<std::uint64_t>(k * 8 + what)); };
+            const auto some = [&](int what) {
+                return splitmix64(8 * static_cast<std::uint64_t>(k) + static_cast<std::uint64_t>(what));
+            };
             for (int changes = 0; changes < 1 + k % 4; ++changes)
                 broken[some(changes) % broken.size()] = "0123456789-.eE \n\0xf#"[some(changes + 4) % 20];
             if (k % 3 == 0) broken.resize(some(7) % broken.size());

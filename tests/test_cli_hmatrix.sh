@@ -28,6 +28,27 @@ assert abs(a['iterations'] - b['iterations']) <= 2"
 done
 check "galerkin with cg" solves 2 bem sphere_in_field:n=720 --testing galerkin --method cg --precond block_jacobi --json run.json
 check "its dipole" holds run.json "r['bem']['truth']['what'] == 'dipole' and r['bem']['relative_error'] < 0.03"
+check "galerkin on a graded mesh" solves 2 bem cube:n=1200,grading=3 --testing galerkin --method cg --json auto.json
+check "without a preconditioner" solves 2 bem cube:n=1200,grading=3 --testing galerkin --method cg --precond none --json run.json
+check "it has one by itself" python3 -c "
+import json
+assert json.load(open('auto.json'))['iterations'] < json.load(open('run.json'))['iterations'] / 10"
+check "files of several methods" exits 2 1 bem sphere:n=80 --method bicgstab --method gmres --vtk run.vtu
+check "need names" says err 'vtk of several methods: write .. where their names'
+check "names in files" solves 1 bem sphere:n=80 --method bicgstab --method gmres --vtk '{}.vtu' --picture '{}.svg'
+check "are those of methods" ls bicgstab.vtu gmres.vtu bicgstab.svg gmres.svg
+check "the VTK file has all digits" solves 1 bem sphere:n=80 --method bicgstab --vtk run.vtu --solution x.mtx
+check "those of the solution" python3 -c "
+import re
+text = open('run.vtu').read()
+cells = re.search('Name=\"charge density\"[^>]*>([^<]*)<', text).group(1).split()
+assert [float(v) for v in cells] == [float(v) for v in open('x.mtx').read().split()[-80:]]"
+check "probed" solves 2 bem sphere:n=320 --method pipelined_bicgstab --progress-mode auto --json run.json
+check "what the probe chose is said" says out 'progress mode: '
+check "probed for kernels" solves 2 kernel scattered:n=300 --kernel gaussian --method pipelined_cg
+check "is said too" says out 'progress mode: '
+check "nothing is probed" solves 2 bem sphere:n=320 --method pipelined_bicgstab --layout replicated
+check "for replicated vectors" says out 'progress mode: none, for replicated vectors'
 check "inner iterations" solves 2 bem cube:n=1200,grading=2 --method bicgstab --precond inner --json inner.json
 check "without them" solves 2 bem cube:n=1200,grading=2 --method bicgstab --json run.json
 check "inner iterations take fewer outer ones" python3 -c "
@@ -73,6 +94,14 @@ check "is refused with its number" says err 'turned.off: triangles . and 4 run a
 sed '2s/4 4/4 3/; $d' tetrahedron.off >open.off
 check "an open mesh" exits 2 1 bem mesh:open.off --method bicgstab
 check "is refused" says err 'not closed'
+check "a mesh without a name" exits 2 2 bem mesh: --method bicgstab
+check "is refused so" says err 'the name of a file is missing, as in mesh:part.stl'
+sed '4,6s/1/1e200/' tetrahedron.off >huge.off
+check "a huge mesh" exits 2 2 bem mesh:huge.off --method bicgstab
+check "is refused with a vertex" says err 'huge.off: vertex 2 has a coordinate that is not finite, or beyond 1e\+40'
+sed '4,6s/1/1e-200/' tetrahedron.off >tiny.off
+check "a tiny mesh" exits 2 2 bem mesh:tiny.off --method bicgstab
+check "is refused with a reason" says err 'another unit of length'
 check "one line on three ranks" exits 2 3 bem mesh:nowhere.stl --method bicgstab
 check "one line" [ "$(grep -c "^stretto:" err)" -eq 1 ]
 check "no such problem" exits 2 1 bem torus:n=100 --method bicgstab
@@ -127,11 +156,16 @@ END
 check "faces that are concave" solves 1 bem mesh:concave.off --method gmres --json run.json
 check "are cut without folds" holds run.json "abs(r['bem']['capacitance'] - 0.742422) < 1e-5"
 check "helmholtz" solves 2 kernel scattered:n=1000 --kernel helmholtz:k=2,diagonal=2000 --method gmres --json run.json
+for method in gmres bicgstab; do
+  check "helmholtz as it is, $method" solves 2 kernel scattered:n=1000 --kernel helmholtz --method $method
+done
 check "a tolerance below ε" solves 1 kernel points.txt --kernel matern:length=0.02 --method cg --rtol 1e-10 \
   --hmatrix epsilon=1e-3
 check "is warned of, with what is attainable" says out 'warning: rtol 1.0e-10 is below ε = 1.0e-03'
 check "the solution is a right-hand side" solves 2 kernel points.txt --kernel matern:length=0.02 --method cg --solution y.mtx
 check "read again" solves 3 kernel points.txt --kernel matern:length=0.02 --method cg --rhs y.mtx
+printf '\xef\xbb\xbf+1 2\n0 +0.5\n' >mark.txt
+check "a mark and signs" solves 1 kernel mark.txt --kernel gaussian --method cg
 echo "1 2 x" >bad.txt
 check "bad points" exits 2 2 kernel bad.txt --kernel gaussian --method cg
 check "say line and word" says err "bad.txt, line 1: 'x' is not a finite number"

@@ -47,7 +47,7 @@ struct DenseArguments {
     SolveArguments solve;
     std::string hmatrix;  ///< options, with commas between
     std::string layout = "distributed";
-    std::string testing = "collocation", vtk, picture;  // of bem
+    std::string testing = "collocation", vtk, picture;  // of bem, whose precond may be auto
     std::string kernel;                                 // of kernel
 };
 
@@ -80,10 +80,12 @@ int run_solve(stretto::MpiComm& mpi, stretto::Comm& comm, const SolveArguments& 
               const std::atomic<bool>& interrupt);
 
 /// Collective. Boundary elements: solves for the charges of conductors. Throws stretto::InputError on every rank alike.
-int run_bem(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
+int run_bem(stretto::MpiComm& mpi, stretto::Comm& comm, const DenseArguments& arguments,
+            const std::atomic<bool>& interrupt);
 
 /// Collective. Solves with a kernel on points. Throws stretto::InputError on every rank alike.
-int run_kernel(stretto::Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt);
+int run_kernel(stretto::MpiComm& mpi, stretto::Comm& comm, const DenseArguments& arguments,
+               const std::atomic<bool>& interrupt);
 
 /// Collective. Measures the methods of a family, every formulation and number of columns in turn. Throws
 /// stretto::InputError on every rank alike.

@@ -111,7 +111,7 @@ void judge_by_kernel(double exact, double epsilon, double rtol, double atol, Res
     for (auto& column : result.columns) column.status = Status::stagnated;
 }
 
-int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& system,
+int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const DenseSystem& system,
                 const std::atomic<bool>& interrupt, ProgressLine& line, std::optional<Plot>& plot,
                 const std::function<void(const std::vector<double>& x)>& write) {
     const SolveArguments& asked = arguments.solve;
@@ -240,10 +240,13 @@ int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& 
             asked.rtol, options.epsilon, std::max(asked.rtol, 1e-15)));
     if (blocks && blocks->singular() > 0)
         remarks.push_back(fmt::format("block_jacobi: {} blocks are singular and left out", blocks->singular()));
-    if (comm.size() > 1 && asked.comm.progress_mode == "auto")
+    std::optional<Probe> probed;
+    if (!replicated)
+        probed = choose_progress(mpi, comm, *A, A->local_rows(), precond.name != "none", asked, remarks);
+    else if (comm.size() > 1 && asked.comm.progress_mode == "auto")
         remarks.emplace_back(
-            "--progress-mode auto: nothing is probed for hierarchical matrices, none is taken; poll or thread may be "
-            "given");
+            "progress mode: none, for replicated vectors need no reductions; what lets the all-gather advance is not "
+            "probed (--progress-mode poll or thread)");
     const double precond_bytes =
         all_sum(comm, blocks ? blocks->stored() : 0.0) + (iterations ? iterations->stored() : 0.0);
     if (iterations) remarks.push_back(fmt::format("inner: {:.4g} MB with blocks of rank one", 1e-6 * precond_bytes));
@@ -270,7 +273,8 @@ int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& 
                    .precond_seconds = all_max(comm, precond_seconds)});
     double exact = 0;
     const ResultUse use{.judge =
-                            [&](const std::string&, Result& result, const std::vector<double>& solution) {
+                            [&](const std::string& method, Result& result, const std::vector<double>& solution) {
+                                if (probed) advise(comm, *probed, method, precond.name != "none", result);
                                 exact = exact_residual(*A, system, in_order(solution));
                                 judge_by_kernel(exact, options.epsilon, asked.rtol, asked.atol, result);
                             },
@@ -309,7 +313,6 @@ int solve_dense(Comm& comm, const DenseArguments& arguments, const DenseSystem& 
 
 /// Collective. Writes on rank 0; any failure is everybody's.
 void write_on_first(const Comm& comm, const std::string& path, const std::function<std::string()>& text) {
-    if (path.empty()) return;
     agree(comm, [&] {
         if (comm.rank() == 0) write_text(path, text());
     });
@@ -331,8 +334,10 @@ void check_dense(Comm& comm, const DenseArguments& arguments) {
     check_methods(asked);
     if (arguments.layout != "distributed" && !asked.trace.empty())
         throw InputError("--trace needs --layout distributed");
-    std::vector<std::string> outputs{asked.history, asked.plot, asked.trace, arguments.vtk, arguments.picture};
-    std::ranges::copy(solution_files(asked), std::back_inserter(outputs));
+    std::vector<std::string> outputs{asked.history, asked.plot, asked.trace};
+    for (const auto& files : {solution_files(asked), files_of_methods(asked, "--vtk", arguments.vtk),
+                              files_of_methods(asked, "--picture", arguments.picture)})
+        std::ranges::copy(files, std::back_inserter(outputs));
     std::string input = asked.problem.starts_with("mesh:") ? asked.problem.substr(5) : asked.problem;
     check_outputs(comm, {input, asked.rhs}, asked.json, outputs);
     if (!arguments.vtk.empty() && !arguments.vtk.ends_with(".vtu"))
@@ -358,7 +363,10 @@ std::string read_text(const Comm& comm, const std::string& path) {
 
 }  // namespace
 
-int run_bem(Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt) {
+int run_bem(MpiComm& mpi, Comm& comm, const DenseArguments& asked, const std::atomic<bool>& interrupt) {
+    DenseArguments arguments = asked;
+    // Galerkin's entries have the areas of two triangles in them, which the diagonal takes out again.
+    if (asked.solve.precond == "auto") arguments.solve.precond = asked.testing == "galerkin" ? "block_jacobi" : "none";
     check_dense(comm, arguments);
     auto plot = make_plot(comm, arguments.solve);
     ProgressLine line(comm.rank(), arguments.solve.progress);
@@ -395,16 +403,18 @@ int run_bem(Comm& comm, const DenseArguments& arguments, const std::atomic<bool>
         }
         if (table) fmt::print("  {} (times 4πε₀)\n", text);
     };
-    const auto files = solution_files(arguments.solve);
+    const auto files = solution_files(arguments.solve),
+               vtk_files = files_of_methods(arguments.solve, "--vtk", arguments.vtk),
+               pictures = files_of_methods(arguments.solve, "--picture", arguments.picture);
     std::size_t k = 0;
-    return solve_dense(comm, arguments, system, interrupt, line, plot, [&](const std::vector<double>& density) {
-        write_on_first(comm, arguments.vtk, [&] { return to_vtu(problem, density); });
-        write_on_first(comm, arguments.picture, [&] { return to_svg(problem, density); });
+    return solve_dense(mpi, comm, arguments, system, interrupt, line, plot, [&](const std::vector<double>& density) {
+        if (!vtk_files.empty()) write_on_first(comm, vtk_files[k], [&] { return to_vtu(problem, density); });
+        if (!pictures.empty()) write_on_first(comm, pictures[k], [&] { return to_svg(problem, density); });
         write_x(comm, files, k++, density, 1);
     });
 }
 
-int run_kernel(Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt) {
+int run_kernel(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const std::atomic<bool>& interrupt) {
     check_dense(comm, arguments);
     auto plot = make_plot(comm, arguments.solve);
     ProgressLine line(comm.rank(), arguments.solve.progress);
@@ -450,6 +460,6 @@ int run_kernel(Comm& comm, const DenseArguments& arguments, const std::atomic<bo
     system.remarks.push_back("kernel " + arguments.kernel);
     const auto files = solution_files(asked);
     std::size_t k = 0;
-    return solve_dense(comm, arguments, system, interrupt, line, plot,
+    return solve_dense(mpi, comm, arguments, system, interrupt, line, plot,
                        [&](const std::vector<double>& x) { write_x(comm, files, k++, x, system.columns); });
 }

@@ -132,6 +132,7 @@ int run(int argc, char** argv, int rank) {
     add_storage(solve_command, solve.storage);
 
     DenseArguments bem;
+    bem.solve.precond = "auto";
     auto* bem_command =
         app.add_subcommand("bem", "Boundary elements: the charges of conductors, by a hierarchical matrix");
     bem_command
@@ -237,8 +238,8 @@ int run(int argc, char** argv, int rank) {
     std::optional<stretto::LatencyComm> slow;
     if (!asked.latency.empty()) slow.emplace(mpi, stretto::parse_latency(asked.latency));
     stretto::Comm& comm = slow ? static_cast<stretto::Comm&>(*slow) : mpi;
-    if (*bem_command) return run_bem(comm, bem, interrupted);
-    if (*kernel_command) return run_kernel(comm, kernel, interrupted);
+    if (*bem_command) return run_bem(mpi, comm, bem, interrupted);
+    if (*kernel_command) return run_kernel(mpi, comm, kernel, interrupted);
     return *bench_command ? run_bench(comm, bench, interrupted) : run_solve(mpi, comm, solve, interrupted);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "stretto/core/collective.hpp"
@@ -10,6 +11,18 @@
 #include "stretto/solvers/registry.hpp"
 
 using namespace stretto;
+
+namespace {
+
+constexpr double most_probed = 4e7;  // bytes of a product on a rank, moved within 10 ms
+
+/// Whether a method has reductions in flight while it multiplies.
+bool hides(const std::string& method, bool preconditioned) {
+    const Method& row = find_method(parse_spec(method).name);
+    return (preconditioned ? row.hidden_reductions_preconditioned : row.hidden_reductions) > 0;
+}
+
+}  // namespace
 
 void check_methods(const SolveArguments& arguments) {
     for (const auto& text : arguments.methods) {
@@ -47,17 +60,18 @@ void write_solution(const Comm& comm, const Partition& partition, const std::str
     });
 }
 
-std::vector<std::string> solution_files(const SolveArguments& arguments) {
-    const auto at = arguments.solution.find("{}");
-    if (arguments.solution.empty()) return {};
+std::vector<std::string> files_of_methods(const SolveArguments& arguments, std::string_view option,
+                                          const std::string& file) {
+    const auto at = file.find("{}");
+    if (file.empty()) return {};
     if (at == std::string::npos) {
         if (arguments.methods.size() > 1)
-            throw InputError("--solution of several methods: write {} where their names are to stand");
-        return {arguments.solution};
+            throw InputError(fmt::format("{} of several methods: write {{}} where their names are to stand", option));
+        return {file};
     }
     std::vector<std::string> files;
     for (const auto& method : arguments.methods)
-        files.push_back(std::string(arguments.solution).replace(at, 2, parse_spec(method).name));
+        files.push_back(std::string(file).replace(at, 2, parse_spec(method).name));
     return files;
 }
 
@@ -117,4 +131,54 @@ int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSol
         if (!failed.empty()) throw InputError(failed);
     });
     return all_converged ? exit_converged : exit_not_converged;
+}
+
+std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator<double>& A, Index rows,
+                                     bool preconditioned, const SolveArguments& arguments,
+                                     std::vector<std::string>& remarks) {
+    if (arguments.comm.progress_mode != "auto" || comm.size() == 1 ||
+        std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); })) {
+        if (!arguments.comm.machine.empty())
+            remarks.push_back(
+                fmt::format("{}: not read, for there is no progress mode to choose", arguments.comm.machine));
+        return {};
+    }
+    MachineFile machine(comm, arguments.comm.machine, arguments.comm.latency);
+    auto found = machine.probe();
+    const bool known = found.has_value();
+    if (!known) {
+        found = probe(comm, mpi);
+        machine.keep(*found);
+    }
+    mpi.set_progress(found->choice());
+    // What a reduction can hide behind. A long product hides any, and would not fit into the time of a probe.
+    std::string product;
+    if (all_max(comm, A.bytes(1)) < most_probed) {
+        std::vector<double> x(static_cast<std::size_t>(rows)), y(x.size());
+        const auto start = Clock::now();
+        A.apply({x.data(), rows, 1}, {y.data(), rows, 1});
+        product = fmt::format("; a product takes {:.1f} µs", 1e6 * all_max(comm, to_seconds(Clock::now() - start)));
+    }
+    remarks.push_back(fmt::format("progress mode: {}{}{}", to_string(*found), product,
+                                  known ? fmt::format(" (as kept in {})", arguments.comm.machine) : ""));
+    return found;
+}
+
+void advise(const Comm& comm, const Probe& probe, const std::string& method, bool preconditioned, Result& result) {
+    constexpr double little = 0.1, half = 0.5;
+    const double hidden = all_min(comm, result.per_iteration.hidden_fraction);
+    if (!hides(method, preconditioned) || hidden > half || (hidden > little && probe.hides())) return;
+    const Method& own = find_method(parse_spec(method).name);
+    const auto other = std::ranges::find_if(methods(), [&](const Method* each) {
+        return each->classic == own.classic && each->reductions <= own.reductions + 0.1 && each->hidden_reductions == 0;
+    });
+    std::string text =
+        fmt::format("{:.0f} % of the time of reductions was hidden, one takes {:.1f} µs alone: ", 100 * hidden,
+                    1e6 * probe.reduction);
+    if (probe.hides())
+        text += "there is little work to hide them behind; more of them in flight (l) would help";
+    else
+        text += "this machine hides next to nothing";
+    if (other != methods().end()) text += fmt::format("; {} has no more of them and less to compute", (*other)->name);
+    result.events.insert(result.events.begin(), {0, std::move(text)});
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "commands.hpp"
+#include "machine.hpp"
 #include "plot.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -46,5 +47,21 @@ void check_interrupt(const stretto::Comm& comm, const std::atomic<bool>& interru
 void write_solution(const stretto::Comm& comm, const stretto::Partition& partition, const std::string& path,
                     std::span<const double> x, int columns);
 
-/// A file for each method: {} in --solution is its name. Empty: none is asked for.
-std::vector<std::string> solution_files(const SolveArguments& arguments);
+/// A file for each method: {} in what `option` was given is its name. Empty: none is asked for.
+std::vector<std::string> files_of_methods(const SolveArguments& arguments, std::string_view option,
+                                          const std::string& file);
+inline std::vector<std::string> solution_files(const SolveArguments& arguments) {
+    return files_of_methods(arguments, "--solution", arguments.solution);
+}
+
+/// Collective. With `auto`, where there is something to hide: sets the progress mode that hides reductions best, before
+/// solves with A, of so many local rows. Returns what it was chosen by, and says so in the remarks.
+std::optional<stretto::Probe> choose_progress(stretto::MpiComm& mpi, stretto::Comm& comm,
+                                              const stretto::AnyOperator<double>& A, stretto::Index rows,
+                                              bool preconditioned, const SolveArguments& arguments,
+                                              std::vector<std::string>& remarks);
+
+/// Collective. Where a method has nothing from hiding, by the probe and by what the solve measured, says which of its
+/// family does without at as few reductions, or that there was not enough work to hide behind.
+void advise(const stretto::Comm& comm, const stretto::Probe& probe, const std::string& method, bool preconditioned,
+            stretto::Result& result);

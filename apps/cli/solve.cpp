@@ -8,7 +8,6 @@
 
 #include "commands.hpp"
 #include "input.hpp"
-#include "machine.hpp"
 #include "methods.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/parallel.hpp"
@@ -24,8 +23,6 @@
 using namespace stretto;
 
 namespace {
-
-constexpr double most_probed = 4e7;  // bytes of a product on a rank, moved within 10 ms
 
 /// This rank's rows of the right-hand sides, row-major.
 ArrayFile load_rhs(const Comm& comm, const Problem& problem, const SolveArguments& arguments, int threads,
@@ -100,65 +97,6 @@ void check_symmetry(const SolveArguments& arguments, const Structure& structure,
     }
 }
 
-/// Whether a method has reductions in flight while it multiplies.
-bool hides(const std::string& method, bool preconditioned) {
-    const Method& row = find_method(parse_spec(method).name);
-    return (preconditioned ? row.hidden_reductions_preconditioned : row.hidden_reductions) > 0;
-}
-
-/// Collective. With `auto`, where there is something to hide: sets the progress mode that hides reductions best.
-/// Returns what it was chosen by, and says so in the remarks.
-std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const CsrMatrix<double>& A, bool preconditioned,
-                                     const SolveArguments& arguments, std::vector<std::string>& remarks) {
-    if (arguments.comm.progress_mode != "auto" || comm.size() == 1 ||
-        std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); })) {
-        if (!arguments.comm.machine.empty())
-            remarks.push_back(
-                fmt::format("{}: not read, for there is no progress mode to choose", arguments.comm.machine));
-        return {};
-    }
-    MachineFile machine(comm, arguments.comm.machine, arguments.comm.latency);
-    auto found = machine.probe();
-    const bool known = found.has_value();
-    if (!known) {
-        found = probe(comm, mpi);
-        machine.keep(*found);
-    }
-    mpi.set_progress(found->choice());
-    // What a reduction can hide behind. A long product hides any, and would not fit into the time of a probe.
-    std::string product;
-    if (all_max(comm, A.bytes(1)) < most_probed) {
-        std::vector<double> x(static_cast<std::size_t>(A.local_rows())), y(x.size());
-        const auto start = Clock::now();
-        A.apply({x.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});
-        product = fmt::format("; a product takes {:.1f} µs", 1e6 * all_max(comm, to_seconds(Clock::now() - start)));
-    }
-    remarks.push_back(fmt::format("progress mode: {}{}{}", to_string(*found), product,
-                                  known ? fmt::format(" (as kept in {})", arguments.comm.machine) : ""));
-    return found;
-}
-
-/// Collective. Where a method has nothing from hiding, by the probe and by what the solve measured, says which of its
-/// family does without at as few reductions, or that there was not enough work to hide behind.
-void advise(const Comm& comm, const Probe& probe, const std::string& method, bool preconditioned, Result& result) {
-    constexpr double little = 0.1, half = 0.5;
-    const double hidden = all_min(comm, result.per_iteration.hidden_fraction);
-    if (!hides(method, preconditioned) || hidden > half || (hidden > little && probe.hides())) return;
-    const Method& own = find_method(parse_spec(method).name);
-    const auto other = std::ranges::find_if(methods(), [&](const Method* each) {
-        return each->classic == own.classic && each->reductions <= own.reductions + 0.1 && each->hidden_reductions == 0;
-    });
-    std::string text =
-        fmt::format("{:.0f} % of the time of reductions was hidden, one takes {:.1f} µs alone: ", 100 * hidden,
-                    1e6 * probe.reduction);
-    if (probe.hides())
-        text += "there is little work to hide them behind; more of them in flight (l) would help";
-    else
-        text += "this machine hides next to nothing";
-    if (other != methods().end()) text += fmt::format("; {} has no more of them and less to compute", (*other)->name);
-    result.events.insert(result.events.begin(), {0, std::move(text)});
-}
-
 }  // namespace
 
 int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const std::atomic<bool>& interrupt) {
@@ -204,7 +142,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                                       dealt.halo, dealt.imbalance));
     std::ranges::copy(system.remarks(), std::back_inserter(remarks));
     std::ranges::move(storage_remarks(A), std::back_inserter(remarks));
-    const auto probed = choose_progress(mpi, comm, A, M != nullptr, arguments, remarks);
+    const auto probed = choose_progress(mpi, comm, A, A.local_rows(), M != nullptr, arguments, remarks);
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,
                    .precond = arguments.precond,

@@ -51,9 +51,7 @@ std::vector<Index> TriangleMesh::surfaces() const {
 void check_mesh(TriangleMesh& mesh, std::string_view name) {
     if (mesh.triangles.empty()) throw InputError(fmt::format("{}: there are no triangles", name));
     const auto count = static_cast<Index>(mesh.vertices.size());
-    for (std::size_t v = 0; v < mesh.vertices.size(); ++v)
-        if (!std::isfinite(dot(mesh.vertices[v], mesh.vertices[v])))
-            throw InputError(fmt::format("{}: a coordinate of vertex {} is not finite, or too large", name, v + 1));
+    check_range(mesh.vertices, fmt::format("{}: vertex", name));
     std::unordered_map<std::uint64_t, Index> edges;  // from → to, and its triangle
     edges.reserve(3 * mesh.triangles.size());
     const auto key = [](Index from, Index to) {

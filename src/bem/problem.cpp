@@ -15,7 +15,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr OptionInfo n_option{"n", 5120, 12, 1e8, "triangles, about", true};
-constexpr OptionInfo radius_option{"radius", 1, 1e-100, 1e100, "of a sphere"};
+constexpr OptionInfo radius_option{"radius", 1, 1e-30, 1e30, "of a sphere"};
 constexpr OptionInfo sphere_options[] = {n_option, radius_option};
 constexpr OptionInfo two_options[] = {
     n_option, radius_option, {"distance", 4, 2, 1e6, "of the centres, in radii; above 2"}};
@@ -77,6 +77,7 @@ BemProblem make_bem_problem(const Comm& comm, const std::string& text) {
     auto& mesh = problem.mesh;
     if (text.starts_with("mesh:")) {
         const std::string path = text.substr(5);
+        if (path.empty()) throw InputError("mesh: the name of a file is missing, as in mesh:part.stl");
         mesh = parse_mesh(path, read_text(comm, path));
         const auto before = mesh.triangles;
         check_mesh(mesh, path);
@@ -186,7 +187,7 @@ std::string to_vtu(const BemProblem& problem, std::span<const double> density) {
         "<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n",
         mesh.vertices.size(), mesh.triangles.size());
     auto out = std::back_inserter(text);
-    for (const Point& p : mesh.vertices) fmt::format_to(out, "{:.9g} {:.9g} {:.9g}\n", p[0], p[1], p[2]);
+    for (const Point& p : mesh.vertices) fmt::format_to(out, "{} {} {}\n", p[0], p[1], p[2]);
     text += "</DataArray>\n</Points>\n<Cells>\n<DataArray type=\"Int32\" Name=\"connectivity\" format=\"ascii\">\n";
     for (const auto& [a, b, c] : mesh.triangles) fmt::format_to(out, "{} {} {}\n", a, b, c);
     text += "</DataArray>\n<DataArray type=\"Int32\" Name=\"offsets\" format=\"ascii\">\n";
@@ -196,7 +197,7 @@ std::string to_vtu(const BemProblem& problem, std::span<const double> density) {
     text += "</DataArray>\n</Cells>\n<CellData Scalars=\"charge density\">\n";
     const auto cells = [&](const char* type, const char* name, auto&& value) {
         fmt::format_to(out, "<DataArray type=\"{}\" Name=\"{}\" format=\"ascii\">\n", type, name);
-        for (Index i = 0; i < mesh.size(); ++i) fmt::format_to(out, "{:.9g}\n", value(static_cast<std::size_t>(i)));
+        for (Index i = 0; i < mesh.size(); ++i) fmt::format_to(out, "{}\n", value(static_cast<std::size_t>(i)));
         text += "</DataArray>\n";
     };
     cells("Float64", "charge density", [&](std::size_t i) { return density[i]; });

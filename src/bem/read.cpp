@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 #include <map>
 
 #include "stretto/bem/mesh.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/text.hpp"
 
 namespace stretto {
 namespace {
@@ -14,12 +14,13 @@ namespace {
 /// Words of a text, line by line. Everything from # on is a comment.
 class Lines {
 public:
-    Lines(std::string_view name, std::string_view text) : name_(name), text_(text) {}
+    Lines(std::string_view name, std::string_view text) : name_(name), text_(without_byte_order_mark(text)) {}
 
-    /// The words of the next line that has some; none: the text ends.
+    /// The words of the next line that has some; none: the text ends. A line that ends in a backslash goes on in the
+    /// next.
     const std::vector<std::string_view>& next() {
         words_.clear();
-        while (words_.empty() && !text_.empty()) {
+        for (bool open = false; (open || words_.empty()) && !text_.empty();) {
             ++line_;
             const auto end = text_.find('\n');
             auto rest = text_.substr(0, end);
@@ -33,6 +34,10 @@ public:
                 words_.push_back(rest.substr(0, length));
                 rest = rest.substr(length);
             }
+            open = !words_.empty() && words_.back().ends_with('\\');
+            if (!open) continue;
+            words_.back().remove_suffix(1);
+            if (words_.back().empty()) words_.pop_back();
         }
         return words_;
     }
@@ -40,9 +45,7 @@ public:
     T number(std::size_t word) const {
         T value{};
         if (word >= words_.size()) fail("numbers are missing");
-        const auto text = words_[word];
-        const auto [end, error] = std::from_chars(text.data() + (text[0] == '+'), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size()) fail(fmt::format("'{}' is not a number", text));
+        if (!parse_number(words_[word], value)) fail(fmt::format("'{}' is not a number", words_[word]));
         return value;
     }
     Point point(std::size_t first) const {
@@ -130,9 +133,7 @@ TriangleMesh parse_obj(std::string_view name, std::string_view text) {
         for (std::size_t k = 1; k < words.size(); ++k) {
             const auto word = words[k].substr(0, words[k].find('/'));  // vertex/texture/normal
             Index v = 0;
-            const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), v);
-            if (error != std::errc() || end != word.data() + word.size() || v == 0 ||
-                v == std::numeric_limits<Index>::min())
+            if (!parse_number(word, v) || v == 0 || v == std::numeric_limits<Index>::min())
                 lines.fail(fmt::format("'{}' is not the number of a vertex", words[k]));
             polygon.push_back(v > 0 ? v - 1 : static_cast<Index>(mesh.vertices.size()) + v);
         }
@@ -184,8 +185,17 @@ TriangleMesh parse_stl(std::string_view name, std::string_view text) {
     }
     Lines lines(name, text);
     const auto first = lines.next();
-    if (first.empty() || first[0] != "solid")
-        lines.fail("neither a text STL file, which begins with solid, nor a binary one of the length it tells");
+    if (first.empty() || first[0] != "solid" || text.find('\0') != text.npos) {
+        if (text.size() < header)
+            throw InputError(
+                fmt::format("{}: neither a text STL file, which begins with solid, nor a binary one, which "
+                            "has {} bytes or more",
+                            name, header));
+        throw InputError(
+            fmt::format("{}: a binary STL file of {} triangles, as its header tells, has {} bytes; this one "
+                        "has {}",
+                        name, count, header + each * static_cast<std::size_t>(count), text.size()));
+    }
     for (bool ended = false;;) {
         const auto& words = lines.next();
         if (words.empty()) {

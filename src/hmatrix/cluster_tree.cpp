@@ -52,6 +52,25 @@ Cut choose_cut(std::span<const Point> points, Bisection bisection) {
 
 }  // namespace
 
+void check_range(std::span<const Point> points, std::string_view what) {
+    Box box;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        for (const double x : points[i])
+            if (!(std::abs(x) <= largest_coordinate))
+                throw InputError(fmt::format("{} {} has a coordinate that is not finite, or beyond {:.0e}", what, i + 1,
+                                             largest_coordinate));
+        box.add(points[i]);
+    }
+    if (points.empty()) return;
+    const Point sides = box.high - box.low;
+    const double longest = *std::ranges::max_element(sides);
+    if (longest > 0 && longest < 1 / largest_coordinate)
+        throw InputError(
+            fmt::format("all {} points are within {:.1e}, too little to compute with: another unit of length "
+                        "helps",
+                        points.size(), longest));
+}
+
 ClusterTree::ClusterTree(const Geometry& geometry, Index leaf, Bisection bisection) : order_(geometry.points.size()) {
     const auto& [points, boxes] = geometry;
     if (points.empty()) throw InputError("a kernel matrix needs at least one point");
@@ -60,9 +79,7 @@ ClusterTree::ClusterTree(const Geometry& geometry, Index leaf, Bisection bisecti
     if (!boxes.empty() && boxes.size() != points.size())
         throw InputError(fmt::format("there are {} points, but {} boxes", points.size(), boxes.size()));
     if (leaf < panel_rows) throw InputError(fmt::format("leaf={}: the smallest is {}", leaf, panel_rows));
-    for (std::size_t i = 0; i < points.size(); ++i)
-        if (!std::isfinite(dot(points[i], points[i])))
-            throw InputError(fmt::format("point {} has a coordinate that is not finite, or too large", i + 1));
+    check_range(points, "point");
     std::iota(order_.begin(), order_.end(), 0);
     clusters_.push_back({0, size(), {}});
     std::vector<Point> local;

@@ -202,14 +202,12 @@ std::vector<HMatrix::Store> HMatrix::lay_out(const std::vector<Piece>& pieces) {
         if (&store == stores.data() || store.thread != (&store - 1)->thread) total = round_up(total, std::size_t{64});
         store.at = total;
         total += store.bytes();
-    }
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-        const Piece& piece = pieces[k];
-        auto& [right, other] = products[k];
-        right = products_;
-        products_ += std::max(piece.rank, 0);
-        other = products_;
-        if (piece.mirrored) products_ += piece.rank > 0 ? piece.rank : piece.cols;
+        // In this order they are written.
+        auto& [right, other] = products[store.piece];
+        if (store.right() || pieces[store.piece].mirrored) {
+            (store.right() ? right : other) = products_;
+            products_ += store.cols;
+        }
     }
     for (const Store& store : stores) {
         const Piece& piece = pieces[store.piece];

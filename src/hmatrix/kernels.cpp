@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "stretto/core/error.hpp"
+#include "stretto/core/random.hpp"
+#include "stretto/core/text.hpp"
 
 namespace stretto {
 namespace {
@@ -19,7 +20,8 @@ constexpr OptionInfo matern_options[] = {
     length_option, {"nu", 1, 0, 2, "smoothness: 1/2 (exponential), 3/2 or 5/2", true, smoothness}, nugget_option};
 constexpr OptionInfo helmholtz_options[] = {
     {"k", 10, 0, 1e100, "wave number"},
-    {"diagonal", 0, -1e100, 1e100, "entries of the diagonal; 0: the mean of 1/r over a cube of the volume of a point"}};
+    {"diagonal", 0, -1e100, 1e100,
+     "entries of the diagonal; 0: the mean sum of the others' sizes in a row; much less is hard to solve"}};
 
 /// The kernel as a function of the distance, and what stands on the diagonal.
 template <class Radial>
@@ -27,6 +29,19 @@ Fill radial(const std::vector<Point>& points, double diagonal, Radial f) {
     return of_distance(
         points, [f](Index, Index, double square) { return f(std::sqrt(square)); },
         [diagonal](Index) { return diagonal; });
+}
+
+/// Σ f(r) over the other points, the mean of some rows; 1 where there are no others.
+template <class Radial>
+double mean_sum_of_row(const std::vector<Point>& points, Radial f) {
+    constexpr std::uint64_t rows = 64;
+    double sum = 0;
+    for (std::uint64_t k = 0; k < rows; ++k) {
+        const Point& p = points[splitmix64(k) % points.size()];
+        for (const Point& q : points)
+            if (const double r = norm(p - q); r > 0) sum += f(r) / rows;
+    }
+    return sum > 0 ? sum : 1;
 }
 
 }  // namespace
@@ -52,15 +67,7 @@ Fill make_kernel(const std::string& text, const std::vector<Point>& points) {
     if (spec.name == "helmholtz") {
         const double k = options.number("k");
         double diagonal = options.number("diagonal");
-        if (diagonal == 0) {
-            Box box;
-            for (const Point& p : points) box.add(p);
-            const Point sides = box.high - box.low;
-            const double side = std::cbrt(sides[0] * sides[1] * sides[2] / static_cast<double>(points.size()));
-            if (!(side > 0)) throw InputError("helmholtz: the points fill no volume: diagonal=… must be given");
-            constexpr double mean_inverse_distance = 2.3800774;  // from the centre of the unit cube
-            diagonal = mean_inverse_distance / side;
-        }
+        if (diagonal == 0) diagonal = mean_sum_of_row(points, [k](double r) { return std::abs(std::cos(k * r)) / r; });
         return radial(points, diagonal, [k](double r) { return std::cos(k * r) / r; });
     }
     const double length = options.number("length"), diagonal = 1 + options.number("nugget");
@@ -81,6 +88,7 @@ Fill make_kernel(const std::string& text, const std::vector<Point>& points) {
 std::vector<Point> parse_points(std::string_view name, std::string_view text) {
     std::vector<Point> points;
     int columns = 0;
+    text = without_byte_order_mark(text);
     for (std::size_t line = 1; !text.empty(); ++line) {
         const auto end = text.find('\n');
         auto rest = text.substr(0, end);
@@ -99,8 +107,7 @@ std::vector<Point> parse_points(std::string_view name, std::string_view text) {
             rest = rest.substr(word.size());
             if (count == 3) fail("more than three numbers");
             double& value = p[static_cast<std::size_t>(count++)];
-            const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-            if (error != std::errc() || stop != word.data() + word.size() || !std::isfinite(value))
+            if (!parse_number(word, value) || !std::isfinite(value))
                 fail(fmt::format("'{}' is not a finite number", word));
         }
         if (count == 0) continue;

@@ -10,19 +10,67 @@
 namespace stretto {
 namespace {
 
+typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double Four __attribute__((vector_size(32)));
+
+double sum_of(const Lanes& v) {
+    const Four sums = __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return sums[0] + sums[1] + (sums[2] + sums[3]);
+}
+
+const Lanes& lanes(const double* from) { return *reinterpret_cast<const Lanes*>(from); }
+
 double sum_of_products(const double* a, const double* b, std::size_t n) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
+    constexpr std::size_t chains = 4;  // sums that do not wait for each other
+    Lanes sums[chains] = {};
+    std::size_t i = 0;
+    for (; i + 8 * chains <= n; i += 8 * chains)
+        for (std::size_t c = 0; c < chains; ++c) sums[c] += lanes(a + i + 8 * c) * lanes(b + i + 8 * c);
+    for (; i + 8 <= n; i += 8) sums[0] += lanes(a + i) * lanes(b + i);
+    double sum = sum_of((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    for (; i < n; ++i) sum += a[i] * b[i];
     return sum;
 }
 
-void subtract(double factor, const double* a, double* from, std::size_t n) {
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) from[i] -= factor * a[i];
+constexpr std::size_t together = 4;  // columns that one pass over another takes
+
+/// products[l] = A(:, l)ᵀ v for the k columns of A.
+void multiply_transposed(const double* A, std::size_t rows, std::size_t k, const double* v, double* products) {
+    std::size_t l = 0;
+    for (; l + together <= k; l += together, A += together * rows) {
+        Lanes sums[together] = {};
+        std::size_t i = 0;
+        for (; i + 8 <= rows; i += 8)
+            for (std::size_t c = 0; c < together; ++c) sums[c] += lanes(A + c * rows + i) * lanes(v + i);
+        for (std::size_t c = 0; c < together; ++c) {
+            products[l + c] = sum_of(sums[c]);
+            for (std::size_t rest = i; rest < rows; ++rest) products[l + c] += A[c * rows + rest] * v[rest];
+        }
+    }
+    for (; l < k; ++l, A += rows) products[l] = sum_of_products(A, v, rows);
 }
 
-typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
+template <std::size_t count>
+void subtract_some(const double* A, std::size_t ld, const double* factors, std::size_t step, double* from,
+                   std::size_t n) {
+    double f[count];
+    for (std::size_t c = 0; c < count; ++c) f[c] = factors[c * step];
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        double value = from[i];
+        for (std::size_t c = 0; c < count; ++c) value -= f[c] * A[c * ld + i];
+        from[i] = value;
+    }
+}
+
+/// from −= Σ factors[l · step] A(:, l) over k columns, of n rows, which lie `ld` apart.
+void subtract(const double* A, std::size_t ld, std::size_t k, const double* factors, std::size_t step, double* from,
+              std::size_t n) {
+    std::size_t l = 0;
+    for (; l + together <= k; l += together) subtract_some<together>(A + l * ld, ld, factors + l * step, step, from, n);
+    for (; l < k; ++l) subtract_some<1>(A + l * ld, ld, factors + l * step, step, from, n);
+}
+void subtract(double factor, const double* a, double* from, std::size_t n) { subtract(a, n, 1, &factor, 1, from, n); }
 
 /// B −= u vᵀ, B rows × cols. Returns the sum of the squares of what is left.
 double subtract_cross(double* B, const double* u, const double* v, std::size_t rows, std::size_t cols) {
@@ -48,32 +96,45 @@ double subtract_cross(double* B, const double* u, const double* v, std::size_t r
     return sum;
 }
 
-/// The place of the largest |value| of those that are open, or past the end where none is.
+/// The place of the largest |value| of those that are open; past the end where all of them are zero.
 std::size_t largest(const std::vector<double>& values, const std::vector<double>& open) {
-    const auto n = static_cast<Index>(values.size());
-    double most = -1;
-#pragma omp simd reduction(max : most)
-    for (Index i = 0; i < n; ++i) most = std::max(most, open[i] > 0 ? std::abs(values[i]) : -1.0);
-    Index place = n;
-#pragma omp simd reduction(min : place)
-    for (Index i = 0; i < n; ++i) place = std::min(place, open[i] > 0 && std::abs(values[i]) == most ? i : n);
-    return static_cast<std::size_t>(place);
+    typedef long long Places __attribute__((vector_size(64)));
+    const std::size_t n = values.size();
+    Lanes most{};
+    Places at{}, here{0, 1, 2, 3, 4, 5, 6, 7};
+    std::size_t i = 0;
+    for (; i + 8 <= n; i += 8, here += 8) {
+        Lanes value = lanes(&values[i]) * lanes(&open[i]);
+        value = value < 0 ? -value : value;
+        at = value > most ? here : at;
+        most = value > most ? value : most;
+    }
+    double best = 0;
+    std::size_t place = n;
+    const auto take = [&](double value, std::size_t where) {
+        if (!(value > best || (value == best && value > 0 && where < place))) return;
+        best = value;
+        place = where;
+    };
+    for (int lane = 0; lane < 8; ++lane) take(most[lane], static_cast<std::size_t>(at[lane]));
+    for (; i < n; ++i) take(std::abs(values[i]) * open[i], i);
+    return place;
 }
 
-/// Makes the columns of A (rows × k) orthonormal, one after the other (Gram and Schmidt, modified); A was Q R, R upper
+/// Makes the columns of A (rows × k) orthonormal (Gram and Schmidt, against four columns at a time); A was Q R, R upper
 /// triangular in k columns of length `ld`. A column of which nothing is left becomes zero.
 void orthonormalise(double* A, std::size_t rows, std::size_t k, double* R, std::size_t ld) {
     for (std::size_t j = 0; j < k; ++j) {
-        double* const q = A + j * rows;
-        const double norm = std::sqrt(sum_of_products(q, q, rows));
-        R[j * ld + j] = norm;
-        const double inverse = norm > 0 ? 1 / norm : 0;
+        double *const q = A + j * rows, *const r = R + j * ld;
+        for (std::size_t l = 0; l < j; l += together) {
+            const std::size_t count = std::min(together, j - l);
+            multiply_transposed(A + l * rows, rows, count, q, r + l);
+            subtract(A + l * rows, rows, count, r + l, 1, q, rows);
+        }
+        r[j] = std::sqrt(sum_of_products(q, q, rows));
+        const double inverse = r[j] > 0 ? 1 / r[j] : 0;
 #pragma omp simd
         for (std::size_t i = 0; i < rows; ++i) q[i] *= inverse;
-        for (std::size_t c = j + 1; c < k; ++c) {
-            const double part = R[c * ld + j] = sum_of_products(q, A + c * rows, rows);
-            subtract(part, q, A + c * rows, rows);
-        }
     }
 }
 
@@ -86,19 +147,15 @@ void rotate(double cosine, double sine, double* a, double* b, std::size_t n) {
     }
 }
 
-/// to(:, l) = factors[l] · A C(:, columns[l]), A of k columns, in stretches that stay in the nearest cache.
+/// to(:, l) = −A C(:, columns[l]), A of k columns, in stretches that stay in the nearest cache.
 void combine(const double* A, std::size_t rows, std::size_t k, const double* C, std::size_t ld,
-             std::span<const int> columns, const double* factors, std::vector<double>& to) {
+             std::span<const int> columns, std::vector<double>& to) {
     constexpr std::size_t stretch = 512;
     to.assign(rows * columns.size(), 0.0);
-    for (std::size_t begin = 0; begin < rows; begin += stretch) {
-        const std::size_t count = std::min(stretch, rows - begin);
-        for (std::size_t l = 0; l < columns.size(); ++l) {
-            const double* const c = C + static_cast<std::size_t>(columns[l]) * ld;
-            for (std::size_t j = 0; j < k; ++j)
-                subtract(-factors[l] * c[j], A + j * rows + begin, &to[l * rows + begin], count);
-        }
-    }
+    for (std::size_t begin = 0; begin < rows; begin += stretch)
+        for (std::size_t l = 0; l < columns.size(); ++l)
+            subtract(A + begin, rows, k, C + static_cast<std::size_t>(columns[l]) * ld, 1, &to[l * rows + begin],
+                     std::min(stretch, rows - begin));
 }
 
 }  // namespace
@@ -127,14 +184,14 @@ void CrossApproximation::begin(const Fill& fill, std::span<const Index> rows, st
 
 void CrossApproximation::residual_row(std::size_t i, double* row) const {
     (*fill_)(rows_.subspan(i, 1), cols_, row);
-    for (std::size_t l = 0; l < static_cast<std::size_t>(UV_.rank); ++l)
-        subtract(UV_.U[l * rows_.size() + i], &UV_.V[l * cols_.size()], row, cols_.size());
+    subtract(UV_.V.data(), cols_.size(), static_cast<std::size_t>(UV_.rank), UV_.U.data() + i, rows_.size(), row,
+             cols_.size());
 }
 
 void CrossApproximation::residual_col(std::size_t j, double* col) const {
     (*fill_)(rows_, cols_.subspan(j, 1), col);
-    for (std::size_t l = 0; l < static_cast<std::size_t>(UV_.rank); ++l)
-        subtract(UV_.V[l * cols_.size() + j], &UV_.U[l * rows_.size()], col, rows_.size());
+    subtract(UV_.U.data(), rows_.size(), static_cast<std::size_t>(UV_.rank), UV_.V.data() + j, cols_.size(), col,
+             rows_.size());
 }
 
 /// Adds the cross col_ row_ᵀ / pivot; true: it was small.
@@ -142,9 +199,12 @@ bool CrossApproximation::add(double epsilon, double pivot) {
     const std::size_t m = rows_.size(), n = cols_.size(), k = static_cast<std::size_t>(UV_.rank);
     for (double& value : row_) value /= pivot;
     const double uu = sum_of_products(col_.data(), col_.data(), m), vv = sum_of_products(row_.data(), row_.data(), n);
-    for (std::size_t l = 0; l < k; ++l)
-        squared_norm_ +=
-            2 * sum_of_products(&UV_.U[l * m], col_.data(), m) * sum_of_products(&UV_.V[l * n], row_.data(), n);
+    // Of a small cross the products with the others change the norm by a hundredth, which stops no cross earlier.
+    constexpr double small = 1e-4;
+    if (uu * vv > small * squared_norm_)
+        for (std::size_t l = 0; l < k; ++l)
+            squared_norm_ +=
+                2 * sum_of_products(&UV_.U[l * m], col_.data(), m) * sum_of_products(&UV_.V[l * n], row_.data(), n);
     squared_norm_ += uu * vv;
     UV_.U.insert(UV_.U.end(), col_.begin(), col_.end());
     UV_.V.insert(UV_.V.end(), row_.begin(), row_.end());
@@ -172,7 +232,7 @@ void CrossApproximation::run_aca(double epsilon, int most, std::size_t row) {
         row_open_[row] = 0;
         residual_row(row, row_.data());
         const std::size_t col = largest(row_, col_open_);
-        if (col == cols_.size() || !(std::abs(row_[col]) > 0)) {
+        if (col == cols_.size()) {
             if (++zeros == tries) return;
             row = (row + rows_.size() / tries + 1) % rows_.size();
             continue;
@@ -206,16 +266,16 @@ void CrossApproximation::run_aca_plus(double epsilon, int most) {
     if (!choose_col() || !choose_row()) return;
     while (UV_.rank < most) {
         std::size_t i = largest(reference_col, row_open_), j = largest(reference_row, col_open_);
-        if (i == m || j == n) return;
-        if (std::abs(reference_col[i]) > std::abs(reference_row[j])) {
+        if (i == m && j == n) return run_aca(epsilon, most, m / 2);
+        if (j == n || (i < m && std::abs(reference_col[i]) > std::abs(reference_row[j]))) {
             residual_row(i, row_.data());
             j = largest(row_, col_open_);
-            if (!(std::abs(row_[j]) > 0)) return;
+            if (j == n) return;
             residual_col(j, col_.data());
         } else {
             residual_col(j, col_.data());
             i = largest(col_, row_open_);
-            if (!(std::abs(col_[i]) > 0)) return run_aca(epsilon, most, m / 2);  // both references are zero
+            if (i == m) return;
             residual_row(i, row_.data());
         }
         row_open_[i] = col_open_[j] = 0;
@@ -240,14 +300,20 @@ double CrossApproximation::run_whole(std::span<double> block, std::size_t rows, 
     const double squared = sum_of_products(block.data(), block.data(), block.size());
     double left = squared;
     for (std::size_t i = rows / 2; left > epsilon * epsilon * squared && UV_.rank < most;) {
-        for (std::size_t j = 0; j < cols; ++j) row_[j] = block[j * rows + i];
-        std::size_t j = largest(row_, col_open_);
-        if (j == cols || !(std::abs(row_[j]) > 0)) {  // a zero row says nothing of the others
+        const auto take_row = [&] {
+            for (std::size_t c = 0; c < cols; ++c) row_[c] = block[c * rows + i];
+        };
+        std::size_t j = cols;
+        if (i < rows) {
+            take_row();
+            j = largest(row_, col_open_);
+        }
+        if (j == cols) {  // a zero row says nothing of the others
             const auto most_of_all = std::ranges::max_element(block, {}, [](double v) { return std::abs(v); });
             const auto at = static_cast<std::size_t>(most_of_all - block.begin());
             i = at % rows;
             j = at / rows;
-            for (std::size_t c = 0; c < cols; ++c) row_[c] = block[c * rows + i];
+            take_row();
             if (!(std::abs(row_[j]) > 0)) return left > 0 ? NAN : 0;
         }
         row_open_[i] = col_open_[j] = 0;
@@ -259,7 +325,6 @@ double CrossApproximation::run_whole(std::span<double> block, std::size_t rows, 
         UV_.V.insert(UV_.V.end(), row_.begin(), row_.end());
         ++UV_.rank;
         i = largest(col_, row_open_);
-        if (i == rows) break;
     }
     return squared > 0 ? std::sqrt(left / squared) : squared;
 }
@@ -274,8 +339,8 @@ const Factors& Recompression::operator()(const Factors& from, double epsilon, in
     for (auto* matrix : {&R_, &S_, &M_, &J_}) matrix->assign(k * ld, 0.0);
     orthonormalise(Q_.data(), m, k, R_.data(), ld);
     orthonormalise(P_.data(), n, k, S_.data(), ld);
-    for (std::size_t l = 0; l < k; ++l)  // M = R Sᵀ
-        for (std::size_t j = 0; j <= l; ++j) subtract(-S_[l * ld + j], &R_[l * ld], &M_[j * ld], ld);
+    for (std::size_t j = 0; j < k; ++j)  // M = −R Sᵀ
+        subtract(&R_[j * ld], ld, k - j, &S_[j * ld + j], ld, &M_[j * ld], ld);
     for (std::size_t j = 0; j < k; ++j) J_[j * ld + j] = 1;
     squares_.resize(k);
     const auto measure = [&] {
@@ -320,15 +385,17 @@ const Factors& Recompression::operator()(const Factors& from, double epsilon, in
     result_.rank = static_cast<int>(rank);
     order_.resize(rank);
     squares_of_U_ = 0;
-    R_.resize(2 * rank);
-    for (std::size_t l = 0; l < rank; ++l) {
-        const double sigma = std::sqrt(square(order_[l]));
-        R_[l] = 1 / std::sqrt(sigma);
-        R_[rank + l] = std::sqrt(sigma);
+    for (const int l : order_) {
+        const double sigma = std::sqrt(square(l)), root = std::sqrt(sigma);
+        const auto begin = static_cast<std::size_t>(l) * ld;
+        for (std::size_t i = begin; i < begin + ld; ++i) {
+            M_[i] /= root;
+            J_[i] *= -root;
+        }
         squares_of_U_ += sigma;
     }
-    combine(Q_.data(), m, k, M_.data(), ld, order_, R_.data(), result_.U);
-    combine(P_.data(), n, k, J_.data(), ld, order_, R_.data() + rank, result_.V);
+    combine(Q_.data(), m, k, M_.data(), ld, order_, result_.U);
+    combine(P_.data(), n, k, J_.data(), ld, order_, result_.V);
     return result_;
 }
 
@@ -347,15 +414,15 @@ SampledError sampled_error(const Fill& fill, std::span<const Index> rows, std::s
     std::vector<Index> at_rows, at_cols;
     for (const std::size_t i : is) at_rows.push_back(rows[i]);
     for (const std::size_t j : js) at_cols.push_back(cols[j]);
-    std::vector<double> block(is.size() * js.size()), by_row(is.size()), U(is.size());
+    std::vector<double> block(is.size() * js.size()), by_row(is.size()), U;
     fill(at_rows, at_cols, block.data());
     SampledError result;
     for (const double value : block) result.norm += value * value;
-    for (std::size_t l = 0; l < static_cast<std::size_t>(factors.rank); ++l) {
-        for (std::size_t a = 0; a < is.size(); ++a) U[a] = factors.U[l * rows.size() + is[a]];
-        for (std::size_t b = 0; b < js.size(); ++b)
-            subtract(factors.V[l * cols.size() + js[b]], U.data(), &block[b * is.size()], is.size());
-    }
+    const auto rank = static_cast<std::size_t>(factors.rank);
+    for (std::size_t l = 0; l < rank; ++l)
+        for (const std::size_t i : is) U.push_back(factors.U[l * rows.size() + i]);
+    for (std::size_t b = 0; b < js.size(); ++b)
+        subtract(U.data(), is.size(), rank, factors.V.data() + js[b], cols.size(), &block[b * is.size()], is.size());
     for (std::size_t b = 0; b < js.size(); ++b)
         for (std::size_t a = 0; a < is.size(); ++a) by_row[a] += block[b * is.size() + a] * block[b * is.size() + a];
     for (const double squared : by_row) result.error += squared;

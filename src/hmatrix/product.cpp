@@ -49,21 +49,34 @@ void HMatrix::multiply(int m, MultiVector<double> x, Index first, MultiVector<do
         });
     };
     // Panels of a kilobyte or so: some of them are a microsecond's work.
-    const auto run = [&](int thread, const std::vector<HMatrixPanel>& list, auto&& work) {
+    const auto run = [&](int thread, const std::vector<HMatrixPanel>& list, auto&& next, auto&& work) {
         Pieces pieces(comm_, thread, 16);
         pieces(0, list.size(), [&](std::size_t begin, std::size_t end) {
-            for (std::size_t k = begin; k < end; ++k) with_values(list[k], values_.data(), work);
+            for (std::size_t k = begin; k < end; ++k) {
+                if (k + 1 < list.size()) next(list[k + 1]);
+                with_values(list[k], values_.data(), work);
+            }
         });
     };
+    // The processor fetches the stream of values ahead by itself, but not where the next panel begins in vectors.
+    const auto fetch = [m](const double* vector, Index begin, Index rows) {
+        const double* const from = vector + static_cast<std::size_t>(begin) * static_cast<std::size_t>(m);
+        for (Index i = 0; i < std::min(std::min(rows, 64) * m, 64); i += panel_rows) __builtin_prefetch(from + i);
+    };
     const auto forward_all = [&](int thread, const std::vector<HMatrixPanel>& list, const double* right) {
-        run(thread, list, [&](const HMatrixPanel& p, const auto* values) {
+        const auto next = [&](const HMatrixPanel& p) {
+            fetch(right, p.col, p.cols);
+            fetch(v.y.data(), p.row, panel_rows);
+        };
+        run(thread, list, next, [&](const HMatrixPanel& p, const auto* values) {
             each_width(m, [&]<int width, bool one>(int column) {
                 forward_panel<width, one>(p, values, right, v.y.data(), m, column);
             });
         });
     };
     const auto adjoint_all = [&](int thread, const std::vector<HMatrixPanel>& list) {
-        run(thread, list, [&](const HMatrixPanel& p, const auto* values) {
+        const auto next = [&](const HMatrixPanel& p) { fetch(v.x.data(), p.row, p.rows); };
+        run(thread, list, next, [&](const HMatrixPanel& p, const auto* values) {
             each_width(m, [&]<int width, bool one>(int column) {
                 adjoint_panel<width, one>(p, values, v.x.data(), v.t.data(), m, column);
             });

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace stretto {
@@ -45,6 +47,12 @@ struct Box {
         return std::sqrt(sum);
     }
 };
+
+/// Coordinates beyond this, or points nearer to each other than one over it, would take their products out of range.
+inline constexpr double largest_coordinate = 1e40;
+
+/// Throws InputError where points, `what` they are called, are not within this range.
+void check_range(std::span<const Point> points, std::string_view what);
 
 /// Where the rows and columns of a kernel matrix are in space: a point for each, and, where they are elements, the box
 /// around it (empty: the points alone count).
