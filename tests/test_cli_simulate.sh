@@ -243,8 +243,8 @@ check "as set" holds twice.json "abs(r['points'][0]['kernels']['halo'] / (6.4e-6
 ended() {
   local tenths
   mkdir -p signals
-  TMPDIR=$work/signals "$STRETTO" simulate --problem poisson2d:1000 --nodes 1,256 --dry --iterations 300 --method cg \
-    --json "$work/part.json" >out 2>err </dev/null &
+  TMPDIR=$PWD/signals "$STRETTO" simulate --problem poisson2d:1000 --nodes 1,256 --dry --iterations 300 --method cg \
+    --json "$PWD/part.json" >out 2>err </dev/null &
   local pid=$!
   for ((tenths = 600; tenths > 0; --tenths)); do
     [ -e "$(echo signals/stretto-*/hosts)" ] && grep -q '^n255:' signals/stretto-*/hosts && break
@@ -260,10 +260,10 @@ ended() {
 no_process() {
   local tenths
   for ((tenths = 50; tenths > 0; --tenths)); do
-    readlink /proc/[0-9]*/cwd 2>proc.err | grep -q "^$work/signals" || return 0
+    readlink /proc/[0-9]*/cwd 2>proc.err | grep -q "^$PWD/signals" || return 0
     sleep 0.1
   done
-  ls -l /proc/[0-9]*/cwd | grep signals
+  readlink /proc/[0-9]*/cwd 2>proc.err | grep signals
   return 1
 }
 for signal in "INT 130" "TERM 143"; do
