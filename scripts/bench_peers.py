@@ -18,6 +18,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import peers_page
@@ -97,17 +98,18 @@ class Driver:
 
     def answer(self):
         """The next line; what went wrong, where there is none."""
-        limit = time.monotonic() + self.timeout
-        for line in iter(self.process.stdout.readline, ""):
-            if line.startswith("{"):
-                return json.loads(line)
-            if time.monotonic() > limit:
-                break
-        return {"error": (self.process.stderr.read().strip() or "said nothing").split("\n")[0]}
+        limit = threading.Timer(self.timeout, os.killpg, (self.process.pid, signal.SIGKILL))
+        limit.start()
+        try:
+            line = next((line for line in self.process.stdout if line.startswith("{")), None)
+        finally:
+            limit.cancel()
+        return json.loads(line) if line else {
+            "error": " ".join(self.process.stderr.read().split())[:200] or "ended without a word"}
 
     def do(self, **command):
-        if "error" in self.about:
-            return self.about
+        if self.process.poll() is not None:
+            return {"error": "its program has ended"}
         self.process.stdin.write(json.dumps(command) + "\n")
         self.process.stdin.flush()
         return self.answer()
@@ -261,7 +263,7 @@ class Bench:
         stretto = json.loads(output_of(build / "stretto", "list", "--json", "-"))["stretto"]
         found = {"Stretto": f"{stretto} ({', '.join(filter(None, self.built))}), "
                             f"{cache_variable(build, 'CMAKE_CXX_FLAGS_RELEASE')}{native}"}
-        for name, library in (("petsc", "petsc"), ("other_petsc", "petsc"), ("hypre", "HYPRE"), ("belos", "belos")):
+        for name, library in (("petsc", "petsc"), ("other_petsc", "petsc"), ("hypre", "HYPRE"), ("belos", "trilinos_belos")):
             about = self.abouts.get(name, {})
             if "program" in about:
                 flags = f", {about['flags']}" if about.get("flags") else ""
