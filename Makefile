@@ -31,7 +31,7 @@ simulator:
 
 # PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name; OTHER_PETSC_DIR names another PETSc to run
 # beside; BENCH_ARGS='--help' shows the options.
-bench-peers: ## Compares with PETSc and hypre, writes docs/benchmarks.md
+bench-peers: ## Compares with PETSc, hypre and Belos, writes docs/benchmarks.md
 	@scripts/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)

@@ -107,14 +107,7 @@ public:
         return solver_->getNumIters();
     }
 
-    void rely(double rtol, int iterations, peers::ordered_json& line) {
-        parameters_->set("Convergence Tolerance", rtol);
-        prepare(iterations);
-        int done = 0;
-        line["seconds"] = peers::seconds([&] { done = solve(); });
-        line["iterations"] = done;
-        line["converged"] = done < iterations;
-    }
+    void set_tolerance(double rtol) { parameters_->set("Convergence Tolerance", rtol); }
 
     double residual() {
         on_.A->apply(*on_.x, *on_.r);

@@ -105,7 +105,8 @@ double difference(Solver& solver, int first, int more) {
 ///     solve()       does them, and returns how many they were; solve(stamps) calls stamps(k) after each, and returns
 ///                   how many were the method's own
 ///     residual()    of the last solve
-///     rely(rtol, n) solves to a tolerance; adds to the line what the library says
+///     rely(rtol, n, line) solves to a tolerance; adds to the line what the library says. Or, where it says nothing but
+///                   how many iterations there were, set_tolerance(rtol)
 template <class System>
 void obey(System& system, const ordered_json& command, ordered_json& line) {
     const std::string what = command.at("do");
@@ -134,7 +135,18 @@ void obey(System& system, const ordered_json& command, ordered_json& line) {
         expect(solver.solve(), iterations);
         line["residual"] = solver.residual();
     } else if (what == "solve") {
-        solver.rely(command.at("rtol"), command.at("max_iterations"), line);
+        const double rtol = command.at("rtol");
+        const int most = command.at("max_iterations");
+        if constexpr (requires { solver.set_tolerance(rtol); }) {
+            solver.set_tolerance(rtol);
+            solver.prepare(most);
+            int done = 0;
+            line["seconds"] = seconds([&] { done = solver.solve(); });
+            line["iterations"] = done;
+            line["converged"] = done < most;
+        } else {
+            solver.rely(rtol, most, line);
+        }
         line["residual"] = solver.residual();
     } else {
         throw std::invalid_argument("no command '" + what + "'");

@@ -128,14 +128,7 @@ public:
         return static_cast<int>(done);
     }
 
-    void rely(double rtol, int iterations, peers::ordered_json& line) {
-        use_.set_tolerance(solver_, rtol);
-        prepare(iterations);
-        int done = 0;
-        line["seconds"] = peers::seconds([&] { done = solve(); });
-        line["iterations"] = done;
-        line["converged"] = done < iterations;
-    }
+    void set_tolerance(double rtol) { use_.set_tolerance(solver_, rtol); }
 
     double residual() {
         HYPRE_ParVectorCopy(on_.b, on_.r);
