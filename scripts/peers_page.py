@@ -240,14 +240,40 @@ them again, which takes about {minutes} minutes, and write this page again:
 
 {reading}
 
-{solutions}## How it is measured
+{solutions}## What binds
+
+{binds}
+
+## How it is measured
 
 {measured}
 
 {tables}
 """
 
-# One point each; wrapped when the page is written.
+# What bounds the methods on a node, and what was tried: what is known besides the times. One point each, wrapped when the
+# page is written, here and below.
+BINDS = """
+**gmres.** Both programs read the basis twice in an iteration: for the dot products of the new product with it, and to
+subtract. There is no way to one sweep as long as an orthogonal vector is multiplied: it must be complete before the
+product, and its dot products come after it. What delayed reorthogonalisation does with the two sweeps is to orthogonalise
+twice, where PETSc does so once. With m = 30 that is 37 vectors of 8 bytes a row and 20 for the product here, and at least
+35 there, 20 and the compressed rows: with seven points the bytes alone give 0.82. Methods that multiply vectors before
+they are orthogonal do have one sweep, and less: `pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration.
+
+**Rows without order, short ones (kron:cage10).** A product there is bound not by bytes but by loading: for a nonzero its
+value, its column and an entry of x, of which many are not in the first cache, 91 KB being in use. Measured in one process,
+it takes 0.5 to 0.8 ns a nonzero on one core as compressed rows, as slices and with values as codes alike, and gathering by
+vector instructions takes more. So two cores, which share the memory, gain more from fewer bytes than one.
+
+**Blocks (kron:bcsstk16).** Its nodes have three unknowns; blocks of their rows load an entry of x once for three and take
+9.4 bytes a nonzero where compressed rows take 12, which is what is left there: its 15,779 different values are too many for
+codes, and single precision does not keep them.
+
+**The deep pipelines** begin with 20 iterations of CG and hand over to it where their basis drifts: on kron:bcsstk16, which
+is ill-conditioned, after one or two iterations of their own with l = 2 and 3, so that there is nothing to be timed.
+"""
+
 MEASURED = """
 Every program gets the same rows of the same matrix on the same ranks, b = 1 and x₀ = 0; one thread a rank. A small driver
 for each (`bench/peers`) sets the problem up once and rests until it is told what to run; in a round all methods of all
@@ -317,6 +343,7 @@ def page(bench, comparisons, facts, options):
         summary=summary(comparisons),
         reading=points(reading(comparisons)),
         solutions=solutions(bench),
+        binds=points(BINDS.strip().split("\n\n")),
         measured=points(measured.strip().split("\n\n")),
         tables="\n\n".join(table(bench, mine) for _, mine in groups(comparisons, "problem", "ranks", "precond")),
     )

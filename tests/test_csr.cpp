@@ -149,6 +149,18 @@ TEST(Csr, TransposeProductIsThatOfTheExplicitTranspose) {
     EXPECT_THROW(A.apply_transpose({nullptr, A.local_rows() + 1, 1}, {nullptr, A.local_rows(), 1}), InputError);
 }
 
+/// For several numbers of columns.
+void expect_same_products(const CsrMatrix<double>& A, const CsrMatrix<double>& C, double tolerance) {
+    for (const int columns : {1, 2, 3, 7, 16, 33}) {
+        const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
+        std::vector<double> x(size), y(size, std::numeric_limits<double>::quiet_NaN()), z(size);
+        for (std::size_t i = 0; i < size; ++i) x[i] = uniform(9, static_cast<Global>(i));
+        A.apply({x.data(), A.local_rows(), columns}, {y.data(), A.local_rows(), columns});
+        C.apply({x.data(), A.local_rows(), columns}, {z.data(), A.local_rows(), columns});
+        for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(y[i], z[i], tolerance);
+    }
+}
+
 TEST(Csr, RepeatedRowsGiveTheSameProduct) {
     MpiComm comm;
     // 3 × 3 × 3 neighbours on a 40 × 4 × 4 grid: 27 different rows, sums of up to 27 terms.
@@ -181,15 +193,8 @@ TEST(Csr, RepeatedRowsGiveTheSameProduct) {
                     EXPECT_GT(A.forms().repeated, 0.9 * static_cast<double>(each.rows));
                     EXPECT_LT(A.bytes(1), 0.8 * C.bytes(1));
                 }
-                for (const int columns : {1, 2, 3, 7, 16, 33}) {
-                    if (columns < 4) expect_product(A, each.formula, columns);
-                    const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
-                    std::vector<double> x(size), y(size), z(size);
-                    for (std::size_t i = 0; i < size; ++i) x[i] = uniform(9, static_cast<Global>(i));
-                    A.apply({x.data(), A.local_rows(), columns}, {y.data(), A.local_rows(), columns});
-                    C.apply({x.data(), A.local_rows(), columns}, {z.data(), A.local_rows(), columns});
-                    for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(y[i], z[i], 1e-13);
-                }
+                for (const int columns : {1, 2, 3}) expect_product(A, each.formula, columns);
+                expect_same_products(A, C, 1e-13);
             }
 }
 
@@ -224,15 +229,78 @@ TEST(Csr, RowsInStepGiveTheSameProduct) {
                     EXPECT_EQ(A.forms().in_step, each.pays ? A.local_rows() : 0);
                     EXPECT_LT(A.forms().bytes(), (!each.pays ? 1.1 : each.single ? 0.4 : 0.75) * C.forms().bytes());
                 }
-                for (const int columns : {1, 2, 3, 7, 16, 33}) {
-                    const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
-                    std::vector<double> x(size), y(size), z(size);
-                    for (std::size_t i = 0; i < size; ++i) x[i] = uniform(9, static_cast<Global>(i));
-                    A.apply({x.data(), A.local_rows(), columns}, {y.data(), A.local_rows(), columns});
-                    C.apply({x.data(), A.local_rows(), columns}, {z.data(), A.local_rows(), columns});
-                    for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(y[i], z[i], each.single ? 1e-7 : 1e-11);
-                }
+                expect_same_products(A, C, each.single ? 1e-7 : 1e-11);
             }
+}
+
+TEST(Csr, BlockedRowsGiveTheSameProduct) {
+    MpiComm comm;
+    constexpr Global n = 700;
+    // Nodes of three unknowns, of five, of two, of nine; neighbours in a band; unknowns coupled to the like of others.
+    const auto node = [](Global i) {
+        return i < 300 ? i / 3 : i < 400 ? 100 + i / 5 : i < 600 ? 200 + i / 2 : 500 + i / 9;
+    };
+    const auto near = [&](Global i, Global j) {
+        const Global a = node(i), b = node(j);
+        return i != 13 &&
+               (a == b || (std::abs(a - b) < 25 && (7 * a * a + 13 * b) % 5 == 0) || (j == i + 40 && i % 7 == 0));
+    };
+    const auto distinct = [&](Global i, Global j) { return near(i, j) ? 2 + uniform(3, i, j) : 0.0; };
+    const auto single = [&](Global i, Global j) { return near(i, j) ? static_cast<double>(1 + i * 1000 + j) : 0.0; };
+    const auto few = [&](Global i, Global j) {
+        return near(i, j) ? 1.0 / static_cast<double>(1 + (i + j) % 200) : 0.0;
+    };
+    struct Case {
+        Formula formula;
+        double bytes;  // of those of compressed rows
+        double tolerance;
+    };
+    for (const Case& each : {Case{distinct, 0.88, 1e-12}, Case{single, 0.55, 1e-7}, Case{few, 0.3, 1e-12}})
+        for (const auto& partition : partitions(n, comm.size()))
+            for (const int threads : {1, 2}) {
+                if (threads > 1 && comm.size() > 1) continue;
+                const auto rows = rows_of(partition, comm.rank(), each.formula);
+                const CsrMatrix<double> A(comm, partition, rows, threads);
+                const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
+                if (comm.size() == 1) {
+                    EXPECT_EQ(A.forms().blocked, A.local_rows());
+                    EXPECT_LT(A.forms().bytes(), each.bytes * C.forms().bytes());
+                    EXPECT_EQ(A.bytes(1) - A.forms().bytes(), C.bytes(1) - C.forms().bytes());
+                    EXPECT_EQ(A.bytes(3), C.bytes(3));
+                }
+                expect_same_products(A, C, each.tolerance);
+            }
+}
+
+// Columns further apart than 16 bits count are reached in two steps; rows without columns in common stay as they are.
+TEST(Csr, BlockedRowsStepFar) {
+    MpiComm comm;
+    constexpr Global local = 80'001;
+    const auto partition = Partition::even(local * comm.size(), comm.size());
+    const Global first = partition.first(comm.rank());
+    const auto rows_with = [&](Global per_node) {
+        LocalRows<double> rows;
+        for (Global i = 0; i < local; ++i) {
+            const Global node = i / per_node * per_node, far = (node + 70'000) % (local - per_node);
+            for (const Global begin : {std::min(node, far), std::max(node, far)})
+                for (Global k = begin; k < begin + per_node; ++k) {
+                    if (!rows.columns.empty() && rows.start.back() < static_cast<Global>(rows.columns.size()) &&
+                        first + k <= rows.columns.back())
+                        continue;
+                    rows.columns.push_back(first + k);
+                    rows.values.push_back(uniform(1, i, k));
+                }
+            rows.start.push_back(static_cast<Global>(rows.columns.size()));
+        }
+        return rows;
+    };
+    for (const Global per_node : {3, 1}) {
+        const auto rows = rows_with(per_node);
+        const CsrMatrix<double> A(comm, partition, rows, 1, Storage::blocked);
+        const CsrMatrix<double> C(comm, partition, rows, 1, Storage::compressed_rows);
+        EXPECT_EQ(A.forms().blocked, per_node == 3 ? local : 0);
+        expect_same_products(A, C, 1e-13);
+    }
 }
 
 TEST(Csr, SlicedRowsGiveTheSameProduct) {
@@ -266,14 +334,7 @@ TEST(Csr, SlicedRowsGiveTheSameProduct) {
                     EXPECT_EQ(A.bytes(1) - A.forms().bytes(), C.bytes(1) - C.forms().bytes());
                     EXPECT_EQ(A.bytes(3), C.bytes(3));
                 }
-                for (const int columns : {1, 2, 3, 7, 16, 33}) {
-                    const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
-                    std::vector<double> x(size), y(size, std::numeric_limits<double>::quiet_NaN()), z(size);
-                    for (std::size_t i = 0; i < size; ++i) x[i] = uniform(9, static_cast<Global>(i));
-                    A.apply({x.data(), A.local_rows(), columns}, {y.data(), A.local_rows(), columns});
-                    C.apply({x.data(), A.local_rows(), columns}, {z.data(), A.local_rows(), columns});
-                    for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(y[i], z[i], each.tolerance);
-                }
+                expect_same_products(A, C, each.tolerance);
             }
 }
 

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "stretto/core/error.hpp"
@@ -363,20 +365,33 @@ TEST(Seconds, AddUpToTheSolve) {
     const auto A = problem(mpi, "poisson3d:24");
     for (const auto* method : {"cg", "pipelined_cg", "gmres", "s_step_gmres"})
         for (const auto formulation : {Formulation::merged, Formulation::basic}) {
-            Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
             SolveOptions options;
             options.method = method;
             options.max_iterations = 60;
             options.formulation = formulation;
-            const auto began = Clock::now();
-            const auto result = solve<double>(mpi, A, Identity{}, b.view(), x.view(), options);
-            const double wall = to_seconds(Clock::now() - began);
-            const auto& seconds = result.per_iteration.seconds;
-            const auto of = [&](Kernel kernel) { return seconds[static_cast<std::size_t>(kernel)]; };
-            double booked = 0;
-            for (const auto& [kernel, name] : kernels) booked += result.ledger.seconds(kernel);
-            EXPECT_LE(booked, wall) << method;
-            EXPECT_GE(booked, 0.5 * wall) << method;  // the rest is set-up
+            Result result;
+            double booked = 0,
+                   own_clock = 0;  // of the time that they are a part of; the best of some, others run here too
+            for (int attempt = 0; attempt < 5; ++attempt) {
+                Values b(A, 1, [](Global row, int) { return uniform(5, row); }), x(A, 1);
+                const auto began = Clock::now();
+                result = solve<double>(mpi, A, Identity{}, b.view(), x.view(), options);
+                const double wall = to_seconds(Clock::now() - began);
+                double sum = 0;
+                for (const auto& [kernel, name] : kernels) sum += result.ledger.seconds(kernel);
+                EXPECT_LE(sum, wall) << method;
+                EXPECT_LE(result.per_iteration.wall, wall) << method;
+                const auto& each = result.per_iteration.seconds;
+                booked = std::max(booked, sum / wall);
+                own_clock =
+                    std::max(own_clock, std::accumulate(each.begin(), each.end(), 0.0) / result.per_iteration.wall);
+            }
+            EXPECT_GE(booked, 0.5) << method;  // the rest is set-up
+            EXPECT_GE(own_clock, 0.5) << method;
+            EXPECT_LE(own_clock, 1.5) << method;
+            const auto of = [&](Kernel kernel) {
+                return result.per_iteration.seconds[static_cast<std::size_t>(kernel)];
+            };
             EXPECT_GT(of(Kernel::small), 0) << method;
             const bool merges_all = formulation == Formulation::merged && method == std::string_view("pipelined_cg");
             EXPECT_EQ(of(Kernel::dots) > 0, !merges_all) << method;

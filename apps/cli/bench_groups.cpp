@@ -133,7 +133,7 @@ int run_bench_groups(Comm& comm, const BenchArguments& arguments, const std::ato
         const auto A = load_matrix(comm, problem, arguments.storage, threads, line);
         const auto jacobi = make_preconditioner("jacobi", A);
         const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
-        std::vector<double> b(size), x(size);
+        Buffer<double> b(size), x(size);
         const auto first = static_cast<std::uint64_t>(A.partition().first(comm.rank()));
         for (std::size_t i = 0; i < size; ++i)
             b[i] = uniform(1, static_cast<Global>(first + i / static_cast<std::size_t>(columns)),
@@ -153,7 +153,7 @@ int run_bench_groups(Comm& comm, const BenchArguments& arguments, const std::ato
             std::string finished_by;
             for (int round = 0; round < arguments.rounds && !interrupt; ++round) {
                 for (int k = 0; k < triads; ++k) rates.push_back(triad());
-                std::ranges::fill(x, 0.0);
+                std::ranges::fill(x.values(), 0.0);
                 Trace trace;
                 options.trace = &trace;
                 const auto M = variant.preconditioned ? AnyOperator<double>(*jacobi) : AnyOperator<double>();

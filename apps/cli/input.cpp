@@ -77,12 +77,14 @@ std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
     const auto percent = [&](Index rows) {
         return 100.0 * static_cast<double>(all_sum(A.comm(), Global{rows})) / static_cast<double>(A.rows());
     };
-    const double repeated = percent(forms.repeated), in_step = percent(forms.in_step), sliced = percent(forms.sliced);
+    const double repeated = percent(forms.repeated), in_step = percent(forms.in_step), blocked = percent(forms.blocked),
+                 sliced = percent(forms.sliced);
     const auto different = all_max(A.comm(), Global{forms.different});
     const double per_nonzero = all_sum(A.comm(), forms.bytes()) / static_cast<double>(A.nonzeros());
     std::string what;
     if (repeated > 0) what += fmt::format(", {:.1f} % of the rows repeat one of {} rows", repeated, different);
     if (in_step > 0) what += fmt::format(", columns of {:.1f} % of the rows run in step", in_step);
+    if (blocked > 0) what += fmt::format(", {:.1f} % of the rows in blocks", blocked);
     if (sliced > 0) what += fmt::format(", {:.1f} % of the rows in slices", sliced);
     return {fmt::format("storage: a product reads {:.2f} bytes for a nonzero{}", per_nonzero, what)};
 }

@@ -59,8 +59,11 @@ struct System {
         about["nonzeros"] = A.nonzeros();
         const auto& forms = A.forms();
         about["bytes_per_nonzero"] = sum(forms.bytes()) / static_cast<double>(A.nonzeros());
-        const std::pair<Index, const char*> rows[] = {
-            {forms.repeated, "repeated"}, {forms.in_step, "in step"}, {forms.sliced, "sliced"}, {1, "compressed rows"}};
+        const std::pair<Index, const char*> rows[] = {{forms.repeated, "repeated"},
+                                                      {forms.in_step, "in step"},
+                                                      {forms.blocked, "in blocks"},
+                                                      {forms.sliced, "sliced"},
+                                                      {1, "compressed rows"}};
         about["storage"] = std::ranges::max(rows).second;
     }
 

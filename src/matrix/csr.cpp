@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <numeric>
 
@@ -31,6 +32,10 @@ template <class... Cases>
 struct Overloaded : Cases... {
     using Cases::operator()...;
 };
+
+/// A form that only products of one column read.
+template <class Form>
+concept OfOneColumn = std::same_as<Form, BlockedRows<double>> || std::same_as<Form, SlicedRows<double>>;
 
 template <class T>
 void prefetch_matrix(const T* values, const Index* columns, Index begin, Index end) {
@@ -212,10 +217,15 @@ void CsrMatrix<T>::find_form(std::size_t part, Storage storage) {
         form.finish(start, values_.data());
         if (form) form_[part] = std::move(form);
     }
+    if (form_[part].index() > 0) return;
+    std::vector<Index> rows;
+    for (const auto [begin, end] : ranges)
+        for (Index i = begin; i < end; ++i) rows.push_back(i);
+    if (tries(Storage::blocked)) {
+        BlockedRows<T> form(start, columns, values_.data(), rows);
+        if (form) form_[part] = std::move(form);
+    }
     if (form_[part].index() == 0 && tries(Storage::sliced)) {
-        std::vector<Index> rows;
-        for (const auto [begin, end] : ranges)
-            for (Index i = begin; i < end; ++i) rows.push_back(i);
         SlicedRows<T> form(start, columns, values_.data(), std::move(rows));
         if (form) form_[part] = std::move(form);
     }
@@ -275,7 +285,7 @@ void CsrMatrix<T>::multiply_interior(MultiVector<T> x, MultiVector<T> y) const {
                     });
             };
             std::visit(Overloaded{compressed,
-                                  [&](const SlicedRows<T>& form) {
+                                  [&](const OfOneColumn auto& form) {
                                       if (m > 1) return compressed({});
                                       form.apply(from, to, Pieces(comm_, thread, form.between_polls));
                                   },
@@ -370,10 +380,10 @@ auto CsrMatrix<T>::count_forms() const -> Forms {
                                   forms.interior_bytes += form.bytes();
                                   add_rows(forms.in_step);
                               },
-                              [&](const SlicedRows<T>& form) {
+                              [&]<OfOneColumn Form>(const Form& form) {
                                   forms.interior_bytes += form.bytes();
                                   forms.more_for_several += compressed - form.bytes();
-                                  add_rows(forms.sliced);
+                                  add_rows(std::same_as<Form, SlicedRows<T>> ? forms.sliced : forms.blocked);
                               }},
                    form_[part]);
         for (const auto& [row, halo_begin] : interface_[part]) forms.interface_bytes += of_rows(row, row + 1);

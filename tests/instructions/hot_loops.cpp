@@ -72,8 +72,26 @@ struct Diagonal {
     double bytes(int) const { return 0; }
 };
 
+/// Each unknown three times, all of a node coupled with all of its neighbours'.
+LocalRows<double> nodes_of_three(const LocalRows<double>& nodes) {
+    LocalRows<double> rows;
+    for (Index i = 0; i < 3 * nodes.rows(); ++i) {
+        for (Global k = nodes.start[i / 3]; k < nodes.start[i / 3 + 1]; ++k)
+            for (Global j = 0; j < 3; ++j) {
+                rows.columns.push_back(3 * nodes.columns[k] + j);
+                rows.values.push_back(nodes.values[k] / static_cast<double>(2 + i % 3 + j));
+            }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    return rows;
+}
+
 void product(Comm& comm, const std::string& problem, Storage storage, std::string_view name, int columns) {
     auto [partition, rows] = generate(comm, problem);
+    if (storage == Storage::blocked) {
+        rows = nodes_of_three(rows);
+        partition = Partition::even(rows.rows(), 1);
+    }
     const CsrMatrix<double> A(comm, partition, std::move(rows), 1, storage);
     std::vector<double> x(static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns), 1.0), y(x);
     const MultiVector<double> X(x.data(), A.local_rows(), columns), Y(y.data(), A.local_rows(), columns);

@@ -12,6 +12,7 @@
 #include "stretto/core/multivector.hpp"
 #include "stretto/core/panel.hpp"
 #include "stretto/core/types.hpp"
+#include "stretto/matrix/blocked_rows.hpp"
 #include "stretto/matrix/halo.hpp"
 #include "stretto/matrix/local_rows.hpp"
 #include "stretto/matrix/partition.hpp"
@@ -26,26 +27,24 @@ class MatrixPowers;
 
 /// How a matrix is kept for its products: in the first of these forms that pays, as compressed rows, or in this form
 /// where it pays.
-enum class Storage { automatic, compressed_rows, repeated, in_step, sliced };
+enum class Storage { automatic, compressed_rows, repeated, in_step, blocked, sliced };
 
 /// A storage and what it is called.
 struct StorageName {
     std::string_view name;
     Storage storage;
 };
-inline constexpr StorageName storage_names[] = {{"auto", Storage::automatic},
-                                                {"csr", Storage::compressed_rows},
-                                                {"repeated", Storage::repeated},
-                                                {"in-step", Storage::in_step},
-                                                {"sliced", Storage::sliced}};
+inline constexpr StorageName storage_names[] = {{"auto", Storage::automatic},    {"csr", Storage::compressed_rows},
+                                                {"repeated", Storage::repeated}, {"in-step", Storage::in_step},
+                                                {"blocked", Storage::blocked},   {"sliced", Storage::sliced}};
 
 /// A square sparse matrix, rows dealt to ranks in contiguous pieces. Locally: compressed rows with 32-bit
 /// columns, the owned ones numbered 0 … local_rows() − 1, those of other ranks (the halo) from local_rows()
 /// on. A row holds its owned columns first and its halo columns after them, each in increasing global order,
 /// so that its sum is two loops without branches. Where rows repeat (constant coefficients on a regular grid), products
 /// read the interior ones from runs of equal rows instead; where their columns run in step, from runs of those;
-/// elsewhere, for one column, from slices with narrower columns
-/// and values.
+/// elsewhere, for one column, from blocks of neighbours with much the same columns, or from slices with narrower
+/// columns and values.
 template <class T>
 class CsrMatrix {
 public:
@@ -95,6 +94,7 @@ public:
         Index repeated = 0;                              ///< rows in runs of equal ones
         int different = 0;                               ///< equal ones counted once
         Index in_step = 0;                               ///< rows in runs whose columns run in step
+        Index blocked = 0;                               ///< rows in blocks of neighbours
         Index sliced = 0;                                ///< rows in slices
         Index interface = 0;                             ///< rows that wait for the halo
         double interior_bytes = 0, interface_bytes = 0;  ///< of the matrix alone, that a product reads
@@ -161,7 +161,7 @@ private:
     std::vector<std::vector<Range>> interior_;
     std::vector<std::vector<InterfaceRow>> interface_;
     // The interior ones again, where that pays.
-    std::vector<std::variant<std::monostate, RepeatedRows<T>, RowsInStep<T>, SlicedRows<T>>> form_;
+    std::vector<std::variant<std::monostate, RepeatedRows<T>, RowsInStep<T>, BlockedRows<T>, SlicedRows<T>>> form_;
     Forms forms_;
 
     Halo<T> halo_;

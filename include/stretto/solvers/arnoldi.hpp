@@ -260,11 +260,12 @@ void restarted(Space<T>& V, Arnoldi<T>& K, Stop<T>& stop, Cycle cycle, Restrain 
             disappointments = 0;
         }
         const Counts before = V.ledger().at(Phase::iteration);
+        const auto start = Clock::now();
         const bool own = [&] {
             const auto book = V.ledger().book(Phase::iteration);
             return cycle();
         }();
-        if (own && K.extended() == K.m) stop.count(before, K.m);
+        if (own && K.extended() == K.m) stop.count(before, K.m, start);
         K.end();
     }
 }

@@ -120,11 +120,12 @@ public:
         }
         return leave();
     }
-    /// Books what a method did in its last n iterations, since its counts were `before`.
-    void count(const Counts& before, int n) {
+    /// Books what a method did in its last n iterations, since `start`, when its counts were `before`.
+    void count(const Counts& before, int n, Clock::time_point start) {
         steady_ += V_.ledger().at(Phase::iteration);
         steady_ -= before;
         steady_iterations_ += n;
+        steady_seconds_ += to_seconds(Clock::now() - start);
     }
 
     /// Ends the columns whose value is not positive. True: none is left.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/buffer.hpp"
+#include "stretto/core/comm.hpp"
+#include "stretto/core/types.hpp"
+#include "stretto/matrix/packed_values.hpp"
+
+namespace stretto {
+
+/// Rows of a matrix in blocks of neighbours with much the same columns, as of several unknowns at a node of a mesh
+/// (register blocking: Im, Yelick and Vuduc 2004, with blocks of one column and of heights that follow the matrix). A
+/// block has each column that one of its rows has once, as the 16-bit step from the column before it, and there the
+/// values of all its rows, zeros filled in: a product loads an entry of x once for all rows of a block, and their
+/// values together. Values are packed. The terms of a row are summed in two sums, of every other column of its block.
+template <class T>
+class BlockedRows {
+public:
+    BlockedRows() = default;
+    /// These rows, in increasing order, of compressed ones whose columns are local rows. Empty where they have so
+    /// little in common that blocks do not pay.
+    BlockedRows(const Index* start, const Index* columns, const T* values, const std::vector<Index>& rows);
+
+    explicit operator bool() const { return !blocks_.empty(); }
+
+    static constexpr std::size_t between_polls = 16;  ///< blocks
+    /// y = A x in these rows, for one column. `pieces` are of blocks.
+    void apply(const T* x, T* y, Pieces pieces) const;
+
+    /// Bytes that a product reads.
+    double bytes() const;
+
+private:
+    static constexpr Index highest = 8;
+
+    struct Block {
+        Index row, first_column;
+        std::int32_t terms;
+        std::int32_t height;
+    };
+
+    std::vector<Block> blocks_;
+    Buffer<std::uint16_t> steps_;  // by block, for each of its terms
+    PackedValues<T> values_;       // by block, by term, of each of its rows
+    std::size_t terms_ = 0;
+};
+
+extern template class BlockedRows<double>;
+
+}  // namespace stretto
