@@ -310,6 +310,7 @@ def arguments_of(argv):
     parser.add_argument("--solve", action="store_true", help=f"time to ‖b − Ax‖ ≤ {RTOL:g} ‖b‖ as well, once")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for an answer")
     parser.add_argument("--minutes", type=float, help="start nothing after these; run again to go on")
+    parser.add_argument("--report", action="store_true", help="measure nothing, write the page of what there is")
     parser.add_argument("--raw", type=pathlib.Path, help="what was measured (BUILD/benchmarks_raw.json)")
     parser.add_argument("--output", type=pathlib.Path, help="the page (docs/benchmarks.md)")
     parser.add_argument("--json", type=pathlib.Path, help="all results (BUILD/benchmarks.json)")
@@ -334,14 +335,14 @@ def arguments_of(argv):
 def main():
     arguments = arguments_of(sys.argv[1:])
     bench = Bench(arguments)
-    facts = {"date": datetime.date.today().isoformat(), **machine(), "load before": f"{os.getloadavg()[0]:.2f}"}
-    if not bench.all():
+    facts = {"date": datetime.date.today().isoformat(), **machine()}
+    if not arguments.report and not bench.all():
         print(f"The time is up; what was measured is in {arguments.raw}: run again to go on")
         return 0
     facts.update(bench.versions())
     comparisons = list(bench.comparisons())
     # Not what is measured.
-    options = re.sub(r"--(build|other|json|raw|minutes) \S+ ?", "",
+    options = re.sub(r"--(report|(build|other|output|json|raw|minutes|timeout) \S+) ?", "",
                      " ".join(map(peers_page.shown, sys.argv[1:]))).strip()
     arguments.json.write_text(json.dumps({
         "facts": facts,
