@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -233,18 +234,13 @@ TEST(Csr, RowsInStepGiveTheSameProduct) {
             }
 }
 
-TEST(Csr, BlockedRowsGiveTheSameProduct) {
+/// Matrices of 700 rows with nonzeros where `near` says, kept in a form for products of one column: no value like
+/// another, all in single precision, or few different ones. `bytes`: at most so many of those of compressed rows, in
+/// turn.
+template <class Near>
+void expect_narrow(Near near, Index CsrMatrix<double>::Forms::* rows_in_form, const std::array<double, 3>& bytes) {
     MpiComm comm;
     constexpr Global n = 700;
-    // Nodes of three unknowns, of five, of two, of nine; neighbours in a band; unknowns coupled to the like of others.
-    const auto node = [](Global i) {
-        return i < 300 ? i / 3 : i < 400 ? 100 + i / 5 : i < 600 ? 200 + i / 2 : 500 + i / 9;
-    };
-    const auto near = [&](Global i, Global j) {
-        const Global a = node(i), b = node(j);
-        return i != 13 &&
-               (a == b || (std::abs(a - b) < 25 && (7 * a * a + 13 * b) % 5 == 0) || (j == i + 40 && i % 7 == 0));
-    };
     const auto distinct = [&](Global i, Global j) { return near(i, j) ? 2 + uniform(3, i, j) : 0.0; };
     const auto single = [&](Global i, Global j) { return near(i, j) ? static_cast<double>(1 + i * 1000 + j) : 0.0; };
     const auto few = [&](Global i, Global j) {
@@ -255,7 +251,7 @@ TEST(Csr, BlockedRowsGiveTheSameProduct) {
         double bytes;  // of those of compressed rows
         double tolerance;
     };
-    for (const Case& each : {Case{distinct, 0.88, 1e-12}, Case{single, 0.55, 1e-7}, Case{few, 0.3, 1e-12}})
+    for (const Case& each : {Case{distinct, bytes[0], 1e-12}, Case{single, bytes[1], 1e-7}, Case{few, bytes[2], 1e-12}})
         for (const auto& partition : partitions(n, comm.size()))
             for (const int threads : {1, 2}) {
                 if (threads > 1 && comm.size() > 1) continue;
@@ -263,13 +259,26 @@ TEST(Csr, BlockedRowsGiveTheSameProduct) {
                 const CsrMatrix<double> A(comm, partition, rows, threads);
                 const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
                 if (comm.size() == 1) {
-                    EXPECT_EQ(A.forms().blocked, A.local_rows());
+                    EXPECT_EQ(A.forms().*rows_in_form, A.local_rows());
                     EXPECT_LT(A.forms().bytes(), each.bytes * C.forms().bytes());
                     EXPECT_EQ(A.bytes(1) - A.forms().bytes(), C.bytes(1) - C.forms().bytes());
                     EXPECT_EQ(A.bytes(3), C.bytes(3));
                 }
                 expect_same_products(A, C, each.tolerance);
             }
+}
+
+TEST(Csr, BlockedRowsGiveTheSameProduct) {
+    // Nodes of three unknowns, of five, of two, of nine; neighbours in a band; unknowns coupled to the like of others.
+    const auto node = [](Global i) {
+        return i < 300 ? i / 3 : i < 400 ? 100 + i / 5 : i < 600 ? 200 + i / 2 : 500 + i / 9;
+    };
+    const auto near = [&](Global i, Global j) {
+        const Global a = node(i), b = node(j);
+        return i != 13 &&
+               (a == b || (std::abs(a - b) < 25 && (7 * a * a + 13 * b) % 5 == 0) || (j == i + 40 && i % 7 == 0));
+    };
+    expect_narrow(near, &CsrMatrix<double>::Forms::blocked, {0.88, 0.55, 0.3});
 }
 
 // Columns further apart than 16 bits count are reached in two steps; rows without columns in common stay as they are.
@@ -304,38 +313,12 @@ TEST(Csr, BlockedRowsStepFar) {
 }
 
 TEST(Csr, SlicedRowsGiveTheSameProduct) {
-    MpiComm comm;
-    constexpr Global n = 700;
     // Without order: 0 to 12 nonzeros a row, one row of 30; no value like another, or in single precision, or few.
     const auto near = [](Global i, Global j) {
         if (i == 333) return j % 24 == 0;
         return i % 50 != 0 && std::abs(i - j) < 90 && (i == j || (7 * i * i + 13 * j) % 31 == 0);
     };
-    const auto distinct = [&](Global i, Global j) { return near(i, j) ? 2 + uniform(3, i, j) : 0.0; };
-    const auto single = [&](Global i, Global j) { return near(i, j) ? static_cast<double>(1 + i * 1000 + j) : 0.0; };
-    const auto few = [&](Global i, Global j) {
-        return near(i, j) ? 1.0 / static_cast<double>(1 + (i + j) % 200) : 0.0;
-    };
-    struct Case {
-        Formula formula;
-        double bytes;  // of those of compressed rows
-        double tolerance;
-    };
-    for (const Case& each : {Case{distinct, 0.96, 1e-12}, Case{single, 0.65, 1e-7}, Case{few, 0.42, 1e-12}})
-        for (const auto& partition : partitions(n, comm.size()))
-            for (const int threads : {1, 2}) {
-                if (threads > 1 && comm.size() > 1) continue;
-                const auto rows = rows_of(partition, comm.rank(), each.formula);
-                const CsrMatrix<double> A(comm, partition, rows, threads);
-                const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
-                if (comm.size() == 1) {
-                    EXPECT_EQ(A.forms().sliced, A.local_rows());
-                    EXPECT_LT(A.forms().bytes(), each.bytes * C.forms().bytes());
-                    EXPECT_EQ(A.bytes(1) - A.forms().bytes(), C.bytes(1) - C.forms().bytes());
-                    EXPECT_EQ(A.bytes(3), C.bytes(3));
-                }
-                expect_same_products(A, C, each.tolerance);
-            }
+    expect_narrow(near, &CsrMatrix<double>::Forms::sliced, {0.96, 0.65, 0.42});
 }
 
 // Columns further apart than 16 bits count, within a term of a slice: compressed rows stay.
