@@ -115,6 +115,14 @@ def points(texts):
                                    break_long_words=False, break_on_hyphens=False) for text in texts)
 
 
+def rounds_in_words(comparisons):
+    """How many rounds there were, and on how many problems."""
+    counts = sorted({len(c.ratios) for c in comparisons})
+    problems = len({c.problem for c in comparisons})
+    return (f"{'–'.join(map(str, {counts[0]: 0, counts[-1]: 0}))} round{'s' if counts[-1] > 1 else ''} of {problems} "
+            f"problem{'s' if problems > 1 else ''}")
+
+
 def groups(comparisons, *fields):
     """Comparisons that agree in these fields, in the order of the first."""
     found = {}
@@ -227,8 +235,8 @@ PAGE = """# Benchmarks against PETSc, hypre and Belos
 
 <!-- Written by scripts/bench_peers.py; do not edit. -->
 
-Milliseconds per iteration of Stretto's methods and of their like elsewhere, measured in turn on one machine. To run
-them again, which takes about {minutes} minutes, and write this page again:
+Milliseconds per iteration of Stretto's methods and of their like elsewhere, measured in turn on one machine. What is
+here took {minutes} minutes: {often}. To run all of them again and write this page again:
 
     make bench-peers{options}
 
@@ -286,7 +294,7 @@ because its basis drifts, its own iterations count, up to the one in brackets. G
 of {cycle} before, and one that counts, with preconditioners on the right; PETSc's gmres is as it comes: classical
 Gram–Schmidt, once.
 
-{rounds} Each entry is the median, with the smallest and the largest. A ratio is taken within a round, before the median is.
+Each entry is the median of the rounds, with the smallest and the largest. A ratio is taken within a round, before the median is.
 
 Stretto runs as users get it, at a tolerance of 1e-8 that is not met: it computes ‖r‖ in every iteration, and its safeguards
 are on and in the times. In PETSc norms are off (`KSP_NORM_NONE`) and the convergence test only counts; hypre's BiCGSTAB
@@ -332,12 +340,13 @@ def page(bench, comparisons, facts, options):
     agreement = (f"all pairs agree to {100 * SAME_STEPS:g} % or better" if not different else
                  f"{len(comparisons) - len(different)} of {len(comparisons)} pairs agree to {100 * SAME_STEPS:g} %; "
                  "the others failed or take other steps, and are marked ‡")
-    rounds = sorted({len(c.ratios) for c in comparisons if c.ratios})
+    often = "; ".join(f"{precond_in_words(precond)}, {in_words(ranks)}, {rounds_in_words(mine)}"
+                      for (precond, ranks), mine in groups([c for c in comparisons if c.ratios], "precond", "ranks"))
     measured = MEASURED.format(
         first=a.first, first_deep=a.first + a.warm_up, warm_up=a.warm_up, cycle=a.cycle, more=a.more, peers_more=a.peers_more,
-        agreement=agreement, rounds=f"{'–'.join(map(str, {rounds[0]: 0, rounds[-1]: 0}))} rounds.")
+        agreement=agreement)
     return PAGE.format(
-        minutes=max(1, round(bench.seconds / 60)),
+        minutes=max(1, round(bench.seconds / 60)), often=often,
         options=f" BENCH_ARGS='{options}'" if options else "",
         facts=points(f"{name}: {value}" for name, value in facts.items()),
         summary=summary(comparisons),
