@@ -59,7 +59,7 @@ class Comparison:
     @property
     def ratios(self):
         """Ours ÷ theirs of each round that both ended."""
-        return [a / b for a, b in zip(self.ours["ms"], self.theirs["ms"]) if a and b]
+        return [a / b for a, b in zip(self.ours["ms"], self.theirs["ms"]) if a and b and b > 0]
 
     @property
     def ratio(self):
@@ -92,13 +92,13 @@ class Comparison:
 
 
 def median(case):
-    good = [ms for ms in case["ms"] if ms]
+    good = [ms for ms in case["ms"] if ms and ms > 0]
     return statistics.median(good) if good else math.nan
 
 
 def with_range(values, digits=2):
     """Median and, of several, the smallest and the largest."""
-    good = [value for value in values if value is not None]
+    good = [value for value in values if value is not None and value > 0]  # a difference of two solves may be negative
     if not good:
         return "failed"
     middle = f"{statistics.median(good):.{digits}f}"
@@ -149,7 +149,7 @@ def summary(comparisons):
         distinct = [c for c in mine if c.problem.startswith(DISTINCT)]
         rows = []
         for (method, peer), same in groups([c for c in mine if "petsc" in c.program], "method", "peer_method"):
-            goal = GOALS.get((method, peer.split()[0]))
+            goal = GOALS.get((method, peer.split()[0])) if precond == "none" else None
             cells = [cell([c for c in same if c.program == program]) for program in programs if "petsc" in program]
             worst = [c.ratio for c in distinct if (c.method, c.peer_method) == (method, peer) and "petsc" in c.program]
             cells += [f"{goal:.2f}" if goal else "", number(max(worst, default=math.nan))]
@@ -292,15 +292,15 @@ for each (`bench/peers`) sets the problem up once and rests until it is told wha
 programs run one after the other. After {first} iterations ‖b − Ax‖/‖b‖ is compared: {agreement}.
 
 The time of an iteration is that of the {more} ({peers_more} in peers) that follow the first {first}, on the slowest rank,
-from clocks read where the program tests for convergence; hypre has no such place, and there it is a difference of two
-solves. The deep pipelines have {first_deep} first ones, because Stretto's begins with {warm_up} of CG; where it then hands over to CG,
+from clocks read where the program tests for convergence; hypre and Belos have no such place, and there it is a difference of
+two solves. The deep pipelines have {first_deep} first ones, because Stretto's begins with {warm_up} of CG; where it then hands over to CG,
 because its basis drifts, its own iterations count, up to the one in brackets. GMRES methods have a cycle
 of {cycle} before, and one that counts, with preconditioners on the right; PETSc's gmres is as it comes: classical
 Gram–Schmidt, once.
 
 Each entry is the median of the rounds, with the smallest and the largest. A ratio is taken within a round, before the median is.
 
-Stretto runs as users get it, at a tolerance of 1e-8 that is not met: it computes ‖r‖ in every iteration, and its safeguards
+Stretto runs as users get it, at a tolerance of 1e-8, and what is timed ends where that is met (in brackets): it computes ‖r‖ in every iteration, and its safeguards
 are on and in the times. In PETSc norms are off (`KSP_NORM_NONE`) and the convergence test only counts; hypre's BiCGSTAB
 computes a norm in every iteration all the same. `pipelcg` is told that the spectrum lies between 0 and the largest sum of
 absolute values in a row.
@@ -312,7 +312,7 @@ from one pass to the next moves faster, so a small problem can be below its floo
 without write-allocate, on huge pages; Stretto's driver measures it (best of three) beside each of its times, and the median is taken.
 
 *Huge pages*: with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`, which makes malloc ask for huge pages. Stretto's own large
-arrays always do.
+arrays do by default.
 """
 
 

@@ -312,6 +312,38 @@ TEST(Csr, BlockedRowsStepFar) {
     }
 }
 
+// A step over most of the matrix takes more terms than there are nonzeros so far.
+TEST(Csr, BlockedRowsBeginWithALongStep) {
+    MpiComm comm;
+    constexpr Global local = 400'000;
+    const auto partition = Partition::even(local * comm.size(), comm.size());
+    const Global first = partition.first(comm.rank());
+    LocalRows<double> rows;
+    for (Global i = 0; i < local; ++i) {
+        const auto put = [&](Global k) {
+            rows.columns.push_back(first + k);
+            rows.values.push_back(uniform(1, i, k));
+        };
+        if (i == 0) {
+            put(0);
+            put(local - 1);
+        } else if (i < 4) {
+            put(i);
+        } else {
+            for (Global k = i / 4 * 4; k < i / 4 * 4 + 4; ++k) put(k);
+        }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    const CsrMatrix<double> A(comm, partition, rows);
+    const CsrMatrix<double> C(comm, partition, rows, 1, Storage::compressed_rows);
+    EXPECT_EQ(A.forms().blocked, local);
+    std::vector<double> x(static_cast<std::size_t>(local)), y(x), z(x);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = uniform(9, static_cast<Global>(i));
+    A.apply({x.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});
+    C.apply({x.data(), A.local_rows(), 1}, {z.data(), A.local_rows(), 1});
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], z[i], 1e-13);
+}
+
 TEST(Csr, SlicedRowsGiveTheSameProduct) {
     // Without order: 0 to 12 nonzeros a row, one row of 30; no value like another, or in single precision, or few.
     const auto near = [](Global i, Global j) {

@@ -16,6 +16,8 @@ constexpr Index longest_step = std::numeric_limits<std::uint16_t>::max();
 constexpr std::size_t cost_of_term = 4;
 /// Blocks with fewer nonzeros a term than this do not pay.
 constexpr std::size_t least_filled = 2;
+/// Not even looked at further where so many terms more than nonzeros have come up, which is memory.
+constexpr std::size_t most_terms_more = std::size_t{1} << 20;
 
 /// Values of a column of a block that are loaded at once: a power of two, where what is behind them may be loaded with
 /// them.
@@ -86,8 +88,7 @@ BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* v
         const auto before = terms.size();
         block.first_column = in_block.front();
         for (Index last = block.first_column; const Index column : in_block) {
-            for (; column - last > longest_step && terms.size() <= nonzeros; last += longest_step)
-                terms.push_back(last + longest_step);
+            for (; column - last > longest_step; last += longest_step) terms.push_back(last + longest_step);
             terms.push_back(last = column);
         }
         block.terms = static_cast<std::int32_t>(terms.size() - before);
@@ -99,6 +100,10 @@ BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* v
         if (!blocks_.empty()) {
             if (takes(blocks_.back(), row, own, end)) continue;
             close(blocks_.back());
+            if (terms.size() > nonzeros + most_terms_more) {
+                *this = {};
+                return;
+            }
         }
         blocks_.push_back({row, 0, 0, 1});
         in_block.assign(own, end);
