@@ -29,7 +29,7 @@ and dots are means over a cycle. The fractions are of the triad's rate in the sa
 
 ## Below {goal:.0f} %
 
-What binds there: arithmetic. Groups of panels have many dot products for each vector that they read: with s = 10, 104 for
+What binds most of them: arithmetic. Groups of panels have many dot products for each vector that they read: with s = 10, 104 for
 12, in which a core does 33 Gflop/s (m = 1) and 22 (m = 16). With several columns each coefficient and each sum is a vector in
 cache, not a number in a register, so that panels, and groups of dot products that write nothing, load more of them than of
 vectors. Updates of vectors alone, without panels and dots, are among them twice, at 80 and 82 % (m = 16, two ranks).

@@ -25,13 +25,15 @@ PAGE = """# Growth
 <!-- Written by scripts/growth.py; do not edit. -->
 
 Nanoseconds of an iteration for an unknown and a right-hand side, of poisson3d, no preconditioner, one thread a rank, the
-best of {rounds} of 30 iterations (300 on small cubes); {date}. A flat column is linear growth.
+best of {rounds} of 30 iterations (300 on small cubes); {date}. A flat column is linear growth. On a shared
+machine a single entry may be off by half. –: not measured, or {most_bytes:.0f} GB of gmres's vectors would not fit.
 
 ## With the number of unknowns
 
-One right-hand side. What fits into the caches is faster; from there on the time is linear.
+One right-hand side. What fits into the caches is faster; from there on the time is linear. The picture shows compressed
+rows.
 
-![ms per iteration against n](growth.svg)
+![ms per iteration against n, compressed rows](growth.svg)
 
 {unknowns}
 
@@ -98,7 +100,7 @@ def main():
         return "\n\n".join(text)
 
     most = max(sum(case == known for known, _ in rounds) for case, _ in rounds)
-    a.output.write_text(PAGE.format(rounds=f"{most} run{'s' if most > 1 else ''}", date=datetime.date.today().isoformat(),
+    a.output.write_text(PAGE.format(most_bytes=1e-9 * MOST_BYTES, rounds=f"{most} run{'s' if most > 1 else ''}", date=datetime.date.today().isoformat(),
                                     unknowns=table("unknowns", sides, lambda side: (side, 1)),
                                     columns=table("columns", COLUMNS, lambda columns: (100, columns))))
     curves = {}
