@@ -48,9 +48,10 @@ rows.
 def measure(a, side, ranks, columns, storage):
     """Seconds of an iteration, by method."""
     methods = [method for method in METHODS if method != "gmres" or 35 * 8 * side**3 * columns <= MOST_BYTES]
-    out = subprocess.run([a.mpiexec, "-n", str(ranks), a.stretto, "solve", f"poisson3d:{side}", *(word for method in methods for word in ("--method", method)), "--rtol",
-                          "0", "--max-it", "310" if side < 60 else "31", "--threads", "1", "--columns", str(columns),
-                          "--storage", storage, "--json", "-"],
+    out = subprocess.run([a.mpiexec, "-n", str(ranks), a.stretto, "solve", f"poisson3d:{side}",
+                          *(f"--method={method}" for method in methods), "--rtol", "0", "--max-it",
+                          "310" if side < 60 else "31", "--threads", "1", "--columns", str(columns), "--storage", storage,
+                          "--json", "-"],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True).stdout
     return {one["method"].split(":")[0]: one["per_iteration"]["seconds"] for one in json.loads(out)}
 
@@ -100,7 +101,8 @@ def main():
         return "\n\n".join(text)
 
     most = max(sum(case == known for known, _ in rounds) for case, _ in rounds)
-    a.output.write_text(PAGE.format(most_bytes=1e-9 * MOST_BYTES, rounds=f"{most} run{'s' if most > 1 else ''}", date=datetime.date.today().isoformat(),
+    a.output.write_text(PAGE.format(most_bytes=1e-9 * MOST_BYTES, rounds=f"{most} run{'s' if most > 1 else ''}",
+                                    date=datetime.date.today().isoformat(),
                                     unknowns=table("unknowns", sides, lambda side: (side, 1)),
                                     columns=table("columns", COLUMNS, lambda columns: (100, columns))))
     curves = {}

@@ -59,7 +59,7 @@ class Comparison:
     @property
     def ratios(self):
         """Ours ÷ theirs of each round that both ended."""
-        return [a / b for a, b in zip(self.ours["ms"], self.theirs["ms"]) if a and b and b > 0]
+        return [a / b for a, b in zip(self.ours["ms"], self.theirs["ms"]) if a and b]
 
     @property
     def ratio(self):
@@ -92,13 +92,13 @@ class Comparison:
 
 
 def median(case):
-    good = [ms for ms in case["ms"] if ms and ms > 0]
+    good = [ms for ms in case["ms"] if ms]
     return statistics.median(good) if good else math.nan
 
 
 def with_range(values, digits=2):
     """Median and, of several, the smallest and the largest."""
-    good = [value for value in values if value is not None and value > 0]  # a difference of two solves may be negative
+    good = [value for value in values if value is not None]
     if not good:
         return "failed"
     middle = f"{statistics.median(good):.{digits}f}"

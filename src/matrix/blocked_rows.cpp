@@ -51,14 +51,14 @@ template <std::size_t height, class V, class T>
     for (std::size_t r = 0; r < height; ++r) y[r] = even[r] + odd[r];
 }
 
-/// Calls work(height), with a height known at compile time.
-template <class Work>
+/// Calls work(height), 1 … highest, with a height known at compile time.
+template <std::size_t highest, class Work>
 void with_height(Index height, Work&& work) {
     [&]<std::size_t... h>(std::index_sequence<h...>) {
         (void)((static_cast<std::size_t>(height) == h + 1 &&
                 (work(std::integral_constant<std::size_t, h + 1>()), true)) ||
                ...);
-    }(std::make_index_sequence<8>());
+    }(std::make_index_sequence<highest>());
 }
 
 }  // namespace
@@ -148,7 +148,8 @@ void BlockedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
         pieces(0, blocks_.size(), [&](std::size_t first, std::size_t last) {
             for (std::size_t b = first; b < last; ++b) {
                 const auto& [row, first_column, terms, height] = blocks_[b];
-                with_height(height, [&](auto h) { multiply<h>(values, steps, terms, x + first_column, y + row); });
+                with_height<highest>(height,
+                                     [&](auto h) { multiply<h>(values, steps, terms, x + first_column, y + row); });
                 steps += terms;
                 values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms);
             }
