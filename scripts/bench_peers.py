@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times an iteration of Stretto's methods and of their like in PETSc, hypre and Belos, in turn, on the same matrices and
-ranks, and writes docs/benchmarks.md and a JSON file. make bench-peers builds what it needs and calls it; by hand:
+"""Times products with a matrix, and iterations of Stretto's methods and of their like in PETSc, hypre and Belos, in turn, on
+the same matrices and ranks, and writes docs/benchmarks.md and a JSON file. make bench-peers builds what it needs and calls it; by hand:
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers --rounds 3 --ranks 1 2
 
@@ -11,6 +11,7 @@ What was measured is kept in --raw, and only what is missing there is measured; 
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
 import platform
@@ -26,6 +27,7 @@ from matrix_file import Matrix
 
 # Stretto's method, and what its peers call theirs (for PETSc with the options for it).
 PAIRS = {
+    "product": (("petsc", "MatMult"), ("hypre", "ParCSRMatrixMatvec"), ("belos", "CrsMatrix::apply")),
     "cg": (("petsc", "cg"), ("hypre", "pcg"), ("belos", "TPETRA CG")),
     "single_reduction_cg": (("petsc", "cg -ksp_cg_single_reduction"), ("belos", "TPETRA CG SINGLE REDUCE")),
     "pipelined_cg": (("petsc", "pipecg"), ("belos", "TPETRA CG PIPELINE")),
@@ -39,6 +41,7 @@ PAIRS = {
     "pipelined_gmres:l=1": (("petsc", "pgmres"), ("belos", "TPETRA GMRES PIPELINE")),
     "s_step_gmres:s=5": (("petsc", "gmres"), ("belos", "TPETRA GMRES S-STEP")),
 }
+PRODUCTS = {"product", *(theirs for _, theirs in PAIRS["product"])}  # no methods: y = A b alone
 SOLVED = {"definite": ("cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=1"),
           "any": ("bicgstab", "improved_bicgstab", "pipelined_bicgstab", "gmres")}
 WARM_UP = 20  # iterations of CG that the deep pipelines begin with, and which are not to be in their time
@@ -185,8 +188,19 @@ class Bench:
 
     def time(self, driver, key):
         """One more value of a case."""
-        a, case, (*_, precond, program, method) = self.arguments, self.case(*key), key
+        case, (*_, precond, program, method) = self.case(*key), key
         peer = program != "stretto"
+        if method in PRODUCTS:
+            line = driver.do(do="product")
+        else:
+            line = self.time_of_iteration(driver, case, peer, method, precond)
+        case["ms"].append(line.pop("ms", None))
+        if "triad" in line:
+            self.triad.setdefault(key[1], []).append(line.pop("triad"))
+        case.update(line)
+
+    def time_of_iteration(self, driver, case, peer, method, precond):
+        a = self.arguments
         first = a.first + (WARM_UP if "pipelcg" in method or "deep" in method else 0)
         more = a.peers_more if peer else a.more
         if "gmres" in method.lower():
@@ -194,11 +208,7 @@ class Bench:
         if "residual" not in case:
             case["residual"] = driver.do(do="residual", method=method, precond=precond,
                                          iterations=first).get("residual")
-        line = driver.do(do="time", method=method, precond=precond, first=first, more=more)
-        case["ms"].append(line.pop("ms", None))
-        if "triad" in line:
-            self.triad.setdefault(key[1], []).append(line.pop("triad"))
-        case.update(line)
+        return driver.do(do="time", method=method, precond=precond, first=first, more=more)
 
     def solve(self, driver, key):
         self.case(*key)["solve"] = driver.do(do="solve", method=key[-1], precond=key[2], rtol=RTOL,
@@ -211,6 +221,8 @@ class Bench:
             for precond in self.arguments.precond:
                 for run in runs:
                     key = (problem, ranks, precond, *run)
+                    if precond != "none" and run[1] in PRODUCTS:
+                        continue
                     if len(self.case(*key)["ms"]) <= k:
                         yield self.time, key
         if self.arguments.solve:
@@ -281,15 +293,16 @@ class Bench:
         return self.arguments.first + (WARM_UP if "deep" in method else 0) + LEAST_TIMED
 
     def comparisons(self):
-        """A dict for each pair in each case that was measured."""
+        """One for each pair in each case that was measured."""
         a = self.arguments
         for problem in a.problems:
             for ranks in a.ranks:
                 for precond in a.precond:
                     for method, peers in self.pairs_for(problem).items():
                         ours = self.case(problem, ranks, precond, "stretto", method)
-                        if ours.get("ended_at", 10**9) < self.least_end(method):
-                            ours = {**ours, "ms": [None] * len(ours["ms"]), "error": f"ended at iteration {ours['ended_at']}"}
+                        end = ours.get("ended_at", math.inf)
+                        if end < self.least_end(method):
+                            ours = {**ours, "ms": [None] * len(ours["ms"]), "short": True}
                         for program, theirs in peers:
                             case = self.case(problem, ranks, precond, program, theirs)
                             if case["ms"] and ours["ms"]:

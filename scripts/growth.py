@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Time per iteration against the number of unknowns, of right-hand sides and of ranks; writes docs/growth.md and its
-picture. By hand, where nothing else runs:
+pictures. By hand, where nothing else runs:
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/growth.py --stretto build/release/stretto
+
+What was measured is kept in --raw, and only what is missing there is measured.
 """
 
 import argparse
@@ -40,6 +42,8 @@ rows.
 ## With the number of right-hand sides
 
 100³ unknowns. Compressed rows are read once for all columns.
+
+![ms per iteration against m, compressed rows](growth_columns.svg)
 
 {columns}
 """
@@ -105,13 +109,19 @@ def main():
                                     date=datetime.date.today().isoformat(),
                                     unknowns=table("unknowns", sides, lambda side: (side, 1)),
                                     columns=table("columns", COLUMNS, lambda columns: (100, columns))))
-    curves = {}
-    for method in METHODS:
-        for ranks in (1, 2):
-            points = [(side**3, 1e3 * best[side, method, ranks, 1, "csr"]) for side in sides
-                      if (side, method, ranks, 1, "csr") in best]
-            curves[f"{method}, {ranks} rank{'s' if ranks > 1 else ''}"] = tuple(zip(*points))
-    draw(str(a.output.with_suffix(".svg")), "poisson3d, compressed rows", ("unknowns", "ms per iteration"), curves, True)
+
+    def picture(suffix, label, keys, case_of, number):
+        curves = {}
+        for method in METHODS:
+            for ranks in (1, 2):
+                times = {number(key): best.get((case_of(key)[0], method, ranks, case_of(key)[1], "csr")) for key in keys}
+                points = [(x, 1e3 * seconds) for x, seconds in times.items() if seconds]
+                curves[f"{method}, {ranks} rank{'s' if ranks > 1 else ''}"] = tuple(zip(*points))
+        draw(str(a.output.with_name(f"{a.output.stem}{suffix}.svg")), "poisson3d, compressed rows",
+             (label, "ms per iteration"), curves, True)
+
+    picture("", "unknowns", sides, lambda side: (side, 1), lambda side: side**3)
+    picture("_columns", "right-hand sides", COLUMNS, lambda columns: (100, columns), lambda columns: columns)
 
 
 if __name__ == "__main__":

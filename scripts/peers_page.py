@@ -14,6 +14,7 @@ GOALS = {("cg", "cg"): 0.60, ("pipelined_cg", "pipecg"): 0.50, ("deep_pipelined_
          ("gmres", "gmres"): 0.70, ("pipelined_gmres:l=1", "pgmres"): 0.55, ("bicgstab", "bcgs"): 0.60,
          ("improved_bicgstab", "ibcgs"): 0.55, ("pipelined_bicgstab", "pipebcgs"): 0.50}
 GOAL_DISTINCT, GOAL_SOLVE = 0.85, 0.5
+GOALS_PRODUCT = {"poisson3d": 0.45, "jump3d": 0.8}
 DISTINCT = "jump3d"  # whose values are all distinct
 
 # Two programs that take the same steps agree in ‖b − Ax‖/‖b‖ after the first few iterations to this. Most agree to ten
@@ -80,7 +81,7 @@ class Comparison:
 
     def failures(self):
         for name, case in ((self.method, self.ours), (f"{name_of(self.program)} {self.peer_method}", self.theirs)):
-            if None in case["ms"]:
+            if None in case["ms"] and not case.get("short"):
                 yield f"{self.where}: {name} failed: {case.get('error', 'no time')}"
         if not self.same_steps and "residual" in self.theirs and "pipelcg" not in self.peer_method:
             yield (f"{self.where}: {self.method} and {name_of(self.program)} {self.peer_method} take different steps: "
@@ -96,11 +97,11 @@ def median(case):
     return statistics.median(good) if good else math.nan
 
 
-def with_range(values, digits=2):
+def with_range(values, digits=2, none="failed"):
     """Median and, of several, the smallest and the largest."""
     good = [value for value in values if value is not None]
     if not good:
-        return "failed"
+        return none
     middle = f"{statistics.median(good):.{digits}f}"
     return middle if len(good) == 1 else f"{middle} ({min(good):.{digits}f}–{max(good):.{digits}f})"
 
@@ -144,7 +145,7 @@ def cell(comparisons):
 def summary(comparisons):
     """Geometric means of the ratios over the problems."""
     text = []
-    for (precond, ranks), mine in groups(comparisons, "precond", "ranks"):
+    for (precond, ranks), mine in groups([c for c in comparisons if c.method != "product"], "precond", "ranks"):
         programs = list(dict.fromkeys(c.program for c in mine))
         distinct = [c for c in mine if c.problem.startswith(DISTINCT)]
         rows = []
@@ -198,6 +199,28 @@ def reading(comparisons):
            "for the one it runs on.")
 
 
+def products(bench, comparisons):
+    """Products alone: ours and what it is of every program's."""
+    mine = [c for c in comparisons if c.method == "product"]
+    programs = list(dict.fromkeys(c.program for c in mine))
+    rows = []
+    for (problem, ranks), same in groups(mine, "problem", "ranks"):
+        about, ours = bench.abouts.get(f"stretto {problem}", {}), same[0]
+        ratios = {c.program: f"{with_range(c.ratios)}" if c.ratios else "–" for c in same}
+        goal = GOALS_PRODUCT.get(problem.split(":")[0])
+        rows.append(f"| {shown(problem)}, {in_words(ranks)} | {about.get('storage')}, "
+                    f"{about.get('bytes_per_nonzero', math.nan):.2f} | {number(median(ours.ours))} | "
+                    f"{number(median(ours.ours) / ours.floor_ms('bytes'))} | "
+                    f"{' | '.join(ratios.get(program, '–') for program in programs)} | {goal or ''} |")
+    if not rows:
+        return ""
+    return ("## Products alone\n\n" + textwrap.fill(
+                "y = A b by itself: how Stretto stores the matrix and its bytes for a nonzero, milliseconds of a product (in the "
+                "middle of 31), how much of the floor that is, and ours ÷ theirs with what we want against PETSc.", 120) +
+            f"\n\n| | stored, B/nonzero | ms | × floor | {' | '.join(map(name_of, programs))} | goal |\n"
+            f"|---|---|--:|--:|{'--:|' * len(programs)}--:|\n" + "\n".join(rows) + "\n\n")
+
+
 def best_solve(solves, problem, ranks, program):
     """(seconds, method, preconditioner) of the fastest solve whose recomputed residual is small enough."""
     good = [(line["seconds"], method, precond) for (at, on, precond, by, method), line in solves.items()
@@ -238,7 +261,7 @@ PAGE = """# Benchmarks against PETSc, hypre and Belos
 
 {intro}
 
-    make bench-peers{options}
+    {other}make bench-peers{options}
 
 {facts}
 
@@ -248,7 +271,7 @@ PAGE = """# Benchmarks against PETSc, hypre and Belos
 
 {reading}
 
-{solutions}## What binds
+{products}{solutions}## What binds
 
 {binds}
 
@@ -294,7 +317,8 @@ programs run one after the other. After {first} iterations ‖b − Ax‖/‖b�
 The time of an iteration is that of the {more} ({peers_more} in peers) that follow the first {first}, on the slowest rank,
 from clocks read where the program tests for convergence; hypre and Belos have no such place, and there it is a difference of
 two solves. The deep pipelines have {first_deep} first ones, because Stretto's begins with {warm_up} of CG; where it then hands over to CG,
-because its basis drifts, its own iterations count, up to the one in brackets. GMRES methods have a cycle
+because its basis drifts, its own iterations count, up to the one in brackets (too short: fewer than ten, or less than a second
+cycle). GMRES methods have a cycle
 of {cycle} before, and one that counts, with preconditioners on the right; PETSc's gmres is as it comes: classical
 Gram–Schmidt, once.
 
@@ -321,7 +345,7 @@ def table(bench, comparisons):
     rows = []
     for (method, peer, method_of_peer), both in groups(
             [dataclasses.replace(c, program=base(c.program)) for c in comparisons], "method", "program", "peer_method"):
-        cells = [f"`{method}`", with_range(both[0].ours["ms"]), number(median(both[0].ours) / both[0].floor_ms("bytes")),
+        cells = [f"`{method}`", with_range(both[0].ours["ms"], none="too short" if both[0].ours.get("short") else "failed"), number(median(both[0].ours) / both[0].floor_ms("bytes")),
                  f"{NAMES[peer]} `{method_of_peer}`{'' if all(c.same_steps for c in both) else ' ‡'}"]
         if "ended_at" in both[0].ours:
             cells[0] += f" (to {both[0].ours['ended_at']})"
@@ -352,11 +376,15 @@ def page(bench, comparisons, facts, options):
     return PAGE.format(
         intro=textwrap.fill(
             "Milliseconds per iteration of Stretto's methods and of their like elsewhere, measured in turn on one machine. "
-            f"What is here took {bench.seconds / 60:.0f} min: {often}. To run all of it again and write this page:", 120),
+            f"What is here took {bench.seconds / 60:.0f} min: {often}. "
+            + ("It was measured in pieces, with the revisions named below. " if len(bench.built) > 1 else "")
+            + "To run all of it again and write this page:", 120),
+        other="OTHER_PETSC_DIR=… " if a.other else "",
         options=f" BENCH_ARGS='{options}'" if options else "",
         facts=points(f"{name}: {value}" for name, value in facts.items()),
         summary=summary(comparisons),
         reading=points(reading(comparisons)),
+        products=products(bench, comparisons),
         solutions=solutions(bench),
         binds=points(BINDS.strip().split("\n\n")),
         measured=points(measured.strip().split("\n\n")),

@@ -13,7 +13,7 @@ FIELDS = {
     "rows": int, "nonzeros": int, "columns": int, "ranks": int, "threads": int, "instruction_set": str,
     "status": str, "converged": bool, "iterations": int, "columns_detail": list, "relative_residual": NUMBER,
     "seconds": dict, "per_iteration": dict, "events": list,
-    "prepare": str, "precond_bytes": NUMBER, "structure": dict, "partition": dict,
+    "prepare": str, "precond_bytes": NUMBER, "structure": dict, "partition": dict, "storage": (dict, type(None)),
 }
 COLUMN = {"status": str, "iterations": int, "relative_residual": NUMBER, "recursive_residual": NUMBER}
 SECONDS = {"setup": NUMBER, "solve": NUMBER, "by_kernel": dict}

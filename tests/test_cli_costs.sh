@@ -9,8 +9,8 @@ methods=(cg single_reduction_cg pipelined_cg deep_pipelined_cg:l={1,2,3} bicgsta
          pipelined_bicgstab gmres gmres:orth=cgs pipelined_gmres:l={1,2} s_step_gmres:s=5 pipelined_s_step_gmres)
 asked=()
 for method in "${methods[@]}"; do asked+=(--method "$method"); done
-# Rows repeat; run in step; have no order.
-for problem in poisson3d:20 jump3d:20 "$DATA/pyamg_bar.mtx.gz"; do
+# Rows repeat; run in step; are in blocks; have no order: the form is part of what is compared.
+for problem in poisson3d:24 jump3d:24 "$DATA"/{teko_F_big,pyamg_bar}.mtx.gz; do
   for storage in auto csr; do
     for precond in none jacobi; do
       for columns in 1 4; do
@@ -35,8 +35,9 @@ for path in sorted(glob.glob("*.json")):
     for run in json.load(open(path)):
         of = run["per_iteration"]
         name = f"{path.removesuffix('.json')} {run['method']}{':' * bool(run['options'])}{run['options']}"
-        found[name] = {key: round(of[key], 3) for key in ("applies", "preconditionings", "reductions", "vector_reads",
-                                                          "vector_writes")} | {"bytes": round(of["bytes"] / run["rows"], 2)}
+        counts = ("applies", "preconditionings", "reductions", "vector_reads", "vector_writes")
+        found[name] = {"form": run["storage"]["form"], **{count: round(of[count], 3) for count in counts},
+                       "bytes": round(of["bytes"] / run["rows"], 2)}
 if os.environ.get("UPDATE"):
     with open(sys.argv[1], "w") as file:
         file.write("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")

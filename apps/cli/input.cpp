@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -17,6 +18,7 @@
 #include "stretto/core/error.hpp"
 
 using namespace stretto;
+using nlohmann::ordered_json;
 
 int default_threads(const Comm& comm) {
     if (const char* set = std::getenv("OMP_NUM_THREADS")) {
@@ -71,22 +73,29 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std:
     return {comm, std::move(partition), std::move(rows), threads, storage_of(storage)};
 }
 
-std::vector<std::string> storage_remarks(const CsrMatrix<double>& A) {
-    if (A.nonzeros() == 0) return {};
-    const auto& forms = A.forms();
-    const auto percent = [&](Index rows) {
-        return 100.0 * static_cast<double>(all_sum(A.comm(), Global{rows})) / static_cast<double>(A.rows());
-    };
-    const double repeated = percent(forms.repeated), in_step = percent(forms.in_step), blocked = percent(forms.blocked),
-                 sliced = percent(forms.sliced);
-    const auto different = all_max(A.comm(), Global{forms.different});
-    const double per_nonzero = all_sum(A.comm(), forms.bytes()) / static_cast<double>(A.nonzeros());
-    std::string what;
-    if (repeated > 0) what += fmt::format(", {:.1f} % of the rows repeat one of {} rows", repeated, different);
-    if (in_step > 0) what += fmt::format(", columns of {:.1f} % of the rows run in step", in_step);
-    if (blocked > 0) what += fmt::format(", {:.1f} % of the rows in blocks", blocked);
-    if (sliced > 0) what += fmt::format(", {:.1f} % of the rows in slices", sliced);
-    return {fmt::format("storage: a product reads {:.2f} bytes for a nonzero{}", per_nonzero, what)};
+ordered_json describe_storage(const CsrMatrix<double>& A) {
+    const auto by_storage = A.rows_by_storage();
+    ordered_json rows;
+    for (const auto& [name, count] : by_storage) rows[std::string(name)] = count;
+    const double bytes = A.bytes_per_nonzero();
+    using Rows = std::pair<std::string_view, Global>;
+    return {{"form", std::ranges::max(by_storage, {}, &Rows::second).first},
+            {"rows", rows},
+            {"bytes_per_nonzero", std::isfinite(bytes) ? ordered_json(bytes) : ordered_json()}};
+}
+
+std::string storage_in_words(const CsrMatrix<double>& A) {
+    const auto different = all_max(A.comm(), Global{A.forms().different});
+    auto text = fmt::format("storage: a product reads {:.2f} bytes for a nonzero", A.bytes_per_nonzero());
+    for (const auto& [name, rows] : A.rows_by_storage())
+        if (rows > 0 && name != "csr")
+            text += fmt::format(", {:.1f} % of the rows {}",
+                                100.0 * static_cast<double>(rows) / static_cast<double>(A.rows()),
+                                name == "repeated"  ? fmt::format("repeat one of {} rows", different)
+                                : name == "in-step" ? "run in step"
+                                : name == "blocked" ? "are in blocks"
+                                                    : "are in slices");
+    return text;
 }
 
 /// Leaves no file behind, also where another run checks the same name at the same time.

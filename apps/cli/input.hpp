@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ stretto::Storage storage_of(const std::string& name);
 stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& problem, const std::string& storage,
                                        int threads, ProgressLine& line);
 
-/// Collective. What a user should know of how it is stored; empty: nothing.
-std::vector<std::string> storage_remarks(const stretto::CsrMatrix<double>& A);
+/// Collective. How it is stored, for programs and for people.
+nlohmann::ordered_json describe_storage(const stretto::CsrMatrix<double>& A);
+std::string storage_in_words(const stretto::CsrMatrix<double>& A);
 
 /// So that nothing is lost after a long run: output files that cannot be written, or would overwrite each other or an
 /// input, end the run before it starts, with stretto::InputError. Leaves no file behind. Empty paths: not asked for.

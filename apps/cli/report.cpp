@@ -120,6 +120,7 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
                      {"vectors_stored", result.vectors},
                      {"structure", head_.structure},
                      {"partition", head_.partition},
+                     {"storage", head_.storage},
                      {"remarks", head_.remarks},
                      {"events", events}});
 }

@@ -22,7 +22,8 @@ public:
         std::vector<std::string> remarks;
         std::string prepare;
         nlohmann::ordered_json structure, partition;
-        double precond_bytes, precond_seconds;  ///< of all ranks, and of its set-up
+        nlohmann::ordered_json storage = nullptr;  ///< null: the operator says what it is otherwise
+        double precond_bytes, precond_seconds;     ///< of all ranks, and of its set-up
     };
 
     explicit Report(Head head) : head_(std::move(head)) {}

@@ -65,6 +65,18 @@ struct System {
         about["program"] = "Belos " TRILINOS_VERSION_STRING;
     }
 
+    void multiply() { A->apply(*b, *r); }
+    double residual(const RCP<Vectors>& u) {
+        A->apply(*u, *r);
+        r->update(1, *b, -1);
+        const auto norm = [](const Vectors& v) {
+            double value = 0;
+            v.norm2(Teuchos::arrayView(&value, 1));
+            return value;
+        };
+        return norm(*r) / norm(*b);
+    }
+
     RCP<Matrix> A;
     RCP<Vectors> b, x, r;
 
@@ -109,16 +121,7 @@ public:
 
     void set_tolerance(double rtol) { parameters_->set("Convergence Tolerance", rtol); }
 
-    double residual() {
-        on_.A->apply(*on_.x, *on_.r);
-        on_.r->update(1, *on_.b, -1);
-        const auto norm = [](const Vectors& v) {
-            double value = 0;
-            v.norm2(Teuchos::arrayView(&value, 1));
-            return value;
-        };
-        return norm(*on_.r) / norm(*on_.b);
-    }
+    double residual() { return on_.residual(on_.x); }
 
 private:
     System& on_;

@@ -19,6 +19,11 @@
 //
 // solves as one who relies on the library would: "converged", "iterations", "seconds", "residual" (recomputed).
 //
+//     {"do": "product"}
+//
+// "ms": milliseconds for y = A b alone, in the middle of several; "residual": ‖b − Ab‖/‖b‖, which shows that A is
+// alike.
+//
 // METHOD and PRECOND are in the program's own words.
 #pragma once
 
@@ -100,7 +105,23 @@ double difference(Solver& solver, int first, int more) {
     return (time[1] - time[0]) / more;
 }
 
-/// Carries out a command; `System::Solver(system, method, precond)` has
+/// Milliseconds of a product, in the middle of several after the first.
+template <class System>
+double product(System& system) {
+    std::vector<double> ms;
+    for (int k = 0; k < 32; ++k) {
+        const double time = 1e3 * seconds([&] { system.multiply(); });
+        if (k > 0) ms.push_back(time);
+    }
+    const auto middle = ms.begin() + static_cast<std::ptrdiff_t>(ms.size() / 2);
+    std::ranges::nth_element(ms, middle);
+    return *middle;
+}
+
+/// Carries out a command. `System` has
+///     multiply()   A b, which is forgotten
+///     residual(v)  ‖b − Av‖/‖b‖
+/// and may have product_costs(line); `System::Solver(system, method, precond)` has
 ///     prepare(n)    makes ready for n iterations from x = 0, without a tolerance
 ///     solve()       does them, and returns how many they were; solve(stamps) calls stamps(k) after each, and returns
 ///                   how many were the method's own
@@ -110,6 +131,12 @@ double difference(Solver& solver, int first, int more) {
 template <class System>
 void obey(System& system, const ordered_json& command, ordered_json& line) {
     const std::string what = command.at("do");
+    if (what == "product") {
+        line["ms"] = product(system);
+        line["residual"] = system.residual(system.b);
+        if constexpr (requires { system.product_costs(line); }) system.product_costs(line);
+        return;
+    }
     typename System::Solver solver(system, command.at("method"), command.at("precond"));
     const auto expect = [](int done, int iterations) {
         if (done != iterations)

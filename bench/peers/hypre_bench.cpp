@@ -69,6 +69,16 @@ public:
     System(const System&) = delete;
     ~System() { HYPRE_IJMatrixDestroy(ij_); }
 
+    void multiply() { HYPRE_ParCSRMatrixMatvec(1, A, b, 0, r); }
+    double residual(const Vector& v) {
+        HYPRE_Real rr = 0, bb = 0;
+        HYPRE_ParVectorCopy(b, r);
+        HYPRE_ParCSRMatrixMatvec(-1, A, v, 1, r);
+        HYPRE_ParVectorInnerProd(r, r, &rr);
+        HYPRE_ParVectorInnerProd(b, b, &bb);
+        return std::sqrt(rr / bb);
+    }
+
     class Solver;
 
 private:
@@ -130,14 +140,7 @@ public:
 
     void set_tolerance(double rtol) { use_.set_tolerance(solver_, rtol); }
 
-    double residual() {
-        HYPRE_ParVectorCopy(on_.b, on_.r);
-        HYPRE_ParCSRMatrixMatvec(-1, on_.A, on_.x, 1, on_.r);
-        HYPRE_Real rr = 0, bb = 0;
-        HYPRE_ParVectorInnerProd(on_.r, on_.r, &rr);
-        HYPRE_ParVectorInnerProd(on_.b, on_.b, &bb);
-        return std::sqrt(rr / bb);
-    }
+    double residual() { return on_.residual(on_.x); }
 
 private:
     System& on_;

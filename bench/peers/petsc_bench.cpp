@@ -46,6 +46,16 @@ struct System {
         for (Vec* v : {&b, &x, &r}) must(VecDestroy(v));
     }
 
+    void multiply() { must(MatMult(A, b, r)); }
+    double residual(Vec v) {
+        PetscReal norm = 0, norm_b = 0;
+        must(MatMult(A, v, r));
+        must(VecAYPX(r, -1, b));
+        must(VecNorm(r, NORM_2, &norm));
+        must(VecNorm(b, NORM_2, &norm_b));
+        return norm / norm_b;
+    }
+
     Mat A;
     double row_sum, scaled_row_sum;
     Vec b = nullptr, x = nullptr, r = nullptr;
@@ -110,14 +120,7 @@ public:
         line["converged"] = reason > 0;
     }
 
-    double residual() {
-        PetscReal norm = 0, norm_b = 0;
-        must(MatMult(on_.A, on_.x, on_.r));
-        must(VecAYPX(on_.r, -1, on_.b));
-        must(VecNorm(on_.r, NORM_2, &norm));
-        must(VecNorm(on_.b, NORM_2, &norm_b));
-        return norm / norm_b;
-    }
+    double residual() { return on_.residual(on_.x); }
 
 private:
     /// In place of a limit, at which pipelcg would begin anew for the last iteration.

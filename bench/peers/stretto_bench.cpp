@@ -4,6 +4,7 @@
 // ranks together.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "harness.hpp"
@@ -57,14 +58,34 @@ struct System {
         about["program"] = "Stretto";
         about["rows"] = A.rows();
         about["nonzeros"] = A.nonzeros();
-        const auto& forms = A.forms();
-        about["bytes_per_nonzero"] = sum(forms.bytes()) / static_cast<double>(A.nonzeros());
-        const std::pair<Index, const char*> rows[] = {{forms.repeated, "repeated"},
-                                                      {forms.in_step, "in step"},
-                                                      {forms.blocked, "in blocks"},
-                                                      {forms.sliced, "sliced"},
-                                                      {1, "compressed rows"}};
-        about["storage"] = std::ranges::max(rows).second;
+        about["bytes_per_nonzero"] = A.bytes_per_nonzero();
+        const auto rows = A.rows_by_storage();
+        using Rows = std::pair<std::string_view, Global>;
+        about["storage"] = std::ranges::max(rows, {}, &Rows::second).first;
+    }
+
+    void multiply() { A.apply({b.data(), A.local_rows(), 1}, {x.data(), A.local_rows(), 1}); }
+
+    double residual(const Buffer<double>& v) {
+        A.apply({v.data(), A.local_rows(), 1}, {x.data(), A.local_rows(), 1});
+        double rr = 0, bb = 0;
+        for (std::size_t i = 0; i < b.size(); ++i) {
+            const double b_i = b.data()[i], r = b_i - x.data()[i];
+            rr += r * r;
+            bb += b_i * b_i;
+        }
+        return std::sqrt(sum(rr) / sum(bb));
+    }
+
+    void product_costs(peers::ordered_json& line) {
+        line["bytes"] = sum(A.bytes(1));
+        line["csr_bytes"] = compressed_bytes();
+        line["triad"] = triad();
+    }
+
+    /// That a product of compressed rows has to move.
+    double compressed_bytes() const {
+        return 12.0 * static_cast<double>(A.nonzeros()) + 20.0 * static_cast<double>(A.rows());
     }
 
     Comm& comm;
@@ -105,10 +126,8 @@ public:
 
     void costs(peers::ordered_json& line) {
         const auto& each = result_.per_iteration;
-        const double compressed =
-            12.0 * static_cast<double>(on_.A.nonzeros()) + 20.0 * static_cast<double>(on_.A.rows());
         line["bytes"] = sum(each.bytes);
-        line["csr_bytes"] = sum(each.bytes - each.applies * on_.A.bytes(1)) + each.applies * compressed;
+        line["csr_bytes"] = sum(each.bytes - each.applies * on_.A.bytes(1)) + each.applies * on_.compressed_bytes();
         line["triad"] = on_.triad();
         line["events"] = result_.events.size();
     }

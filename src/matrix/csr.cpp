@@ -393,6 +393,28 @@ auto CsrMatrix<T>::count_forms() const -> Forms {
 }
 
 template <class T>
+auto CsrMatrix<T>::rows_by_storage() const -> std::vector<std::pair<std::string_view, Global>> {
+    const Index others = forms_.repeated + forms_.in_step + forms_.blocked + forms_.sliced;
+    std::vector<std::pair<std::string_view, Global>> rows;
+    for (const auto& [name, storage] : storage_names) {
+        if (storage == Storage::automatic) continue;
+        const Index mine = storage == Storage::repeated  ? forms_.repeated
+                           : storage == Storage::in_step ? forms_.in_step
+                           : storage == Storage::blocked ? forms_.blocked
+                           : storage == Storage::sliced  ? forms_.sliced
+                                                         : local_rows_ - others;
+        rows.emplace_back(name, all_sum(comm(), Global{mine}));
+    }
+    return rows;
+}
+
+template <class T>
+double CsrMatrix<T>::bytes_per_nonzero() const {
+    const double bytes = all_sum(comm(), forms_.bytes());
+    return nonzeros_ > 0 ? bytes / static_cast<double>(nonzeros_) : NAN;
+}
+
+template <class T>
 double CsrMatrix<T>::bytes(int columns) const {
     const auto interior_rows = static_cast<std::size_t>(local_rows_ - forms_.interface);
     return forms_.interior_bytes + (columns > 1 ? forms_.more_for_several : 0) +

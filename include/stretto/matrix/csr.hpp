@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -102,6 +103,10 @@ public:
         double bytes() const { return interior_bytes + interface_bytes; }
     };
     const Forms& forms() const { return forms_; }
+    /// Collective. Rows of all ranks in each form, by its name in storage_names.
+    std::vector<std::pair<std::string_view, Global>> rows_by_storage() const;
+    /// Collective. Bytes of the matrix that a product of one column reads for a nonzero; NaN where there is none.
+    double bytes_per_nonzero() const;
 
     /// The local part of the diagonal; 0 where no entry is stored.
     std::vector<T> diagonal() const;
