@@ -111,8 +111,11 @@ class Driver:
         return json.loads(line) if line else {
             "error": " ".join(self.process.stderr.read().split())[:200] or "ended without a word"}
 
+    def has_ended(self):
+        return self.process.poll() is not None
+
     def do(self, **command):
-        if self.process.poll() is not None:
+        if self.has_ended():
             return {"error": "its program has ended"}
         self.process.stdin.write(json.dumps(command) + "\n")
         self.process.stdin.flush()
@@ -247,7 +250,7 @@ class Bench:
                         if a.minutes and time.monotonic() - start > 60 * a.minutes:
                             return False
                         begin, program = time.monotonic(), key[3]
-                        if program not in drivers:
+                        if program not in drivers or drivers[program].has_ended():
                             command = [self.mpiexec, "-n", str(ranks), str(self.path(program)), problem]
                             drivers[program] = Driver(command, program.endswith("+huge"), a.timeout)
                             name = program.removesuffix("+huge")

@@ -104,8 +104,9 @@ def main():
                         "\n".join(rows))
         return "\n\n".join(text)
 
-    most = max(sum(case == known for known, _ in rounds) for case, _ in rounds)
-    a.output.write_text(PAGE.format(most_bytes=1e-9 * MOST_BYTES, rounds=f"{most} run{'s' if most > 1 else ''}",
+    often = [sum(case == known for known, _ in rounds) for case, _ in rounds]
+    runs = f"{min(often)} to {max(often)} runs" if min(often) < max(often) else f"{max(often)} run{'s' * (max(often) > 1)}"
+    a.output.write_text(PAGE.format(most_bytes=1e-9 * MOST_BYTES, rounds=runs,
                                     date=datetime.date.today().isoformat(),
                                     unknowns=table("unknowns", sides, lambda side: (side, 1)),
                                     columns=table("columns", COLUMNS, lambda columns: (100, columns))))
