@@ -295,9 +295,11 @@ BINDS = """
 **gmres.** Both programs read the basis twice in an iteration: for the dot products of the new product with it, and to
 subtract. There is no way to one sweep as long as an orthogonal vector is multiplied: it must be complete before the
 product, and its dot products come after it. What delayed reorthogonalisation does with the two sweeps is to orthogonalise
-twice, where PETSc does so once. With m = 30 that is 37 vectors of 8 bytes a row and 20 for the product here, and at least
-35 there, 20 and the compressed rows: with seven points the bytes alone give 0.82. Methods that multiply vectors before
-they are orthogonal do have one sweep, and less: `pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration.
+twice, where PETSc does so once. With m = 30 an iteration moves 35 vectors of 8 bytes a row and 20 for the product here; there
+37, with those that norm and scaling read again, 20 and the compressed rows: with seven points bytes alone give 0.74, with
+fewer more. Tried: orthogonalising once (`orth=cgs`), which moves as much, and the last vector of a cycle in one pass,
+which is in use and takes two vectors an iteration. Methods that multiply vectors before they are orthogonal do have one sweep,
+and less: `pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration.
 
 **Rows without order, short ones (kron:cage10).** A product there is bound not by bytes but by loading: for a nonzero its
 value, its column and an entry of x, of which many are not in the first cache, 91 KB being in use. Measured in one process,

@@ -7,15 +7,18 @@ namespace stretto {
 
 /// A cycle of GMRES with delayed reorthogonalisation (Bielich, Langou, Thomas, Świrydowicz, Yamazaki, Boman 2022): q_j,
 /// so far projected once, and w = A M⁻¹ q_j are projected together, in one reduction and one pass over the basis. v_j
-/// is the once projected vector, so that its products with A M⁻¹ follow from those of the basis before it.
+/// is the once projected vector, so that its products with A M⁻¹ follow from those of the basis before it. The last
+/// vector of a cycle is projected once: no more than its length is asked for.
 template <class T>
 void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int columns) {
     const auto& q = K.Q;
     auto &R = K.R, &B = K.B;
     for (int j = 0;; ++j) {
-        const bool last = j == columns;
-        if (!last) K.op(q[j], q[j + 1]);
-        V.start(dots(q.part(0, last ? j + 1 : j + 2), q.part(j, last ? 1 : 2))).wait(P, 0, 0, last ? 1 : 2);
+        const bool last = j == columns;  // P has come with the last projection
+        if (!last) {
+            K.op(q[j], q[j + 1]);
+            V.start(dots(q.part(0, j + 2), q.part(j, 2))).wait(P, 0, 0, 2);
+        }
         for (int k = 0; k < V.columns(); ++k) {
             if (!K.wanted(k)) continue;
             T left = P(j, 0, k);
@@ -26,9 +29,7 @@ void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int colu
             // Twice is enough: what is lost again was never there.
             R(j, j, k) = left > T{0.01} * P(j, 0, k) ? std::sqrt(left) : T{};
         }
-        if (j > 0 && K.extend(j - 1)) return;
-        const auto reorthogonalise = q.part(j, 1) <<= (q.part(j, 1) - q.part(0, j) * R.from(0, j)) / R.from(j, j);
-        if (last) return V.run(reorthogonalise);
+        if ((j > 0 && K.extend(j - 1)) || last) return;
         for (int k = 0; k < V.columns(); ++k) {
             // Column 1 of P: what w has of q; of q_j it is known by q_j as it was.
             T left = P(j + 1, 1, k);
@@ -45,8 +46,13 @@ void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int colu
                 if (R(i, i, k) != T{}) B(i, j, k) /= R(i, i, k);
             }
         }
-        V.run(reorthogonalise,
-              q.part(j + 1, 1) <<= (q.part(j + 1, 1) - q.part(0, j + 1) * P.from(0, 1)) / B.from(j + 1, j));
+        const auto project =
+            group(q.part(j, 1) <<= (q.part(j, 1) - q.part(0, j) * R.from(0, j)) / R.from(j, j),
+                  q.part(j + 1, 1) <<= (q.part(j + 1, 1) - q.part(0, j + 1) * P.from(0, 1)) / B.from(j + 1, j));
+        if (j + 1 < columns)
+            V.run(project);
+        else
+            V.start(project, dots(q.part(0, j + 2), q.part(j + 1, 1))).wait(P, 0, 0, 1);
     }
 }
 
