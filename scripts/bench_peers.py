@@ -254,7 +254,7 @@ class Bench:
                             command = [self.mpiexec, "-n", str(ranks), str(self.path(program)), problem]
                             drivers[program] = Driver(command, program.endswith("+huge"), a.timeout)
                             name = program.removesuffix("+huge")
-                            self.abouts[name if name != "stretto" else f"stretto {problem}"] = drivers[program].about
+                            self.abouts[name if name != "stretto" else f"stretto {problem}, {ranks}"] = drivers[program].about
                         act(drivers[program], key)
                         if sys.stderr.isatty():
                             print(f"\r{time.monotonic() - start:6.0f} s: {' '.join(map(str, key)):100}", end="", file=sys.stderr)
@@ -366,6 +366,8 @@ def main():
         return 0
     facts.update(bench.versions())
     comparisons = list(bench.comparisons())
+    if not comparisons:
+        raise SystemExit(f"nothing was measured of what is asked for: {arguments.raw}")
     # Not what is measured.
     options = re.sub(r"--(report|(build|other|output|json|raw|minutes|timeout) \S+) ?", "",
                      " ".join(map(peers_page.shown, sys.argv[1:]))).strip()

@@ -73,28 +73,28 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std:
     return {comm, std::move(partition), std::move(rows), threads, storage_of(storage)};
 }
 
-ordered_json describe_storage(const CsrMatrix<double>& A) {
-    const auto by_storage = A.rows_by_storage();
+ordered_json describe_storage(const CsrMatrix<double>& A, int columns) {
     ordered_json rows;
-    for (const auto& [name, count] : by_storage) rows[std::string(name)] = count;
-    const double bytes = A.bytes_per_nonzero();
-    using Rows = std::pair<std::string_view, Global>;
-    return {{"form", std::ranges::max(by_storage, {}, &Rows::second).first},
+    for (const auto& [name, count] : A.rows_by_storage(columns)) rows[std::string(name)] = count;
+    const double bytes = A.bytes_per_nonzero(columns);
+    return {{"form", A.main_storage(columns)},
             {"rows", rows},
             {"bytes_per_nonzero", std::isfinite(bytes) ? ordered_json(bytes) : ordered_json()}};
 }
 
-std::string storage_in_words(const CsrMatrix<double>& A) {
+std::string storage_in_words(const CsrMatrix<double>& A, int columns) {
     const auto different = all_max(A.comm(), Global{A.forms().different});
-    auto text = fmt::format("storage: a product reads {:.2f} bytes for a nonzero", A.bytes_per_nonzero());
-    for (const auto& [name, rows] : A.rows_by_storage())
-        if (rows > 0 && name != "csr")
-            text += fmt::format(", {:.1f} % of the rows {}",
-                                100.0 * static_cast<double>(rows) / static_cast<double>(A.rows()),
-                                name == "repeated"  ? fmt::format("repeat one of {} rows", different)
-                                : name == "in-step" ? "run in step"
-                                : name == "blocked" ? "are in blocks"
-                                                    : "are in slices");
+    const std::pair<std::string_view, std::string> words[] = {
+        {"repeated", fmt::format("repeat one of {} rows", different)},
+        {"in-step", "run in step"},
+        {"blocked", "are in blocks"},
+        {"sliced", "are in slices"}};
+    auto text = fmt::format("storage: a product reads {:.2f} bytes for a nonzero", A.bytes_per_nonzero(columns));
+    for (const auto& [name, rows] : A.rows_by_storage(columns)) {
+        const double percent = 100.0 * static_cast<double>(rows) / static_cast<double>(A.rows());
+        for (const auto& [form, what] : words)
+            if (name == form && rows > 0) text += fmt::format(", {:.1f} % of the rows {}", percent, what);
+    }
     return text;
 }
 

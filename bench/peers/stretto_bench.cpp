@@ -58,10 +58,8 @@ struct System {
         about["program"] = "Stretto";
         about["rows"] = A.rows();
         about["nonzeros"] = A.nonzeros();
-        about["bytes_per_nonzero"] = A.bytes_per_nonzero();
-        const auto rows = A.rows_by_storage();
-        using Rows = std::pair<std::string_view, Global>;
-        about["storage"] = std::ranges::max(rows, {}, &Rows::second).first;
+        about["bytes_per_nonzero"] = A.bytes_per_nonzero(1);
+        about["storage"] = A.main_storage(1);
     }
 
     void multiply() { A.apply({b.data(), A.local_rows(), 1}, {x.data(), A.local_rows(), 1}); }

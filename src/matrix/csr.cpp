@@ -393,24 +393,37 @@ auto CsrMatrix<T>::count_forms() const -> Forms {
 }
 
 template <class T>
-auto CsrMatrix<T>::rows_by_storage() const -> std::vector<std::pair<std::string_view, Global>> {
-    const Index others = forms_.repeated + forms_.in_step + forms_.blocked + forms_.sliced;
+auto CsrMatrix<T>::rows_by_storage(int columns) const -> std::vector<std::pair<std::string_view, Global>> {
+    const bool one = columns == 1;
+    const Index blocked = one ? forms_.blocked : 0, sliced = one ? forms_.sliced : 0;
     std::vector<std::pair<std::string_view, Global>> rows;
     for (const auto& [name, storage] : storage_names) {
-        if (storage == Storage::automatic) continue;
-        const Index mine = storage == Storage::repeated  ? forms_.repeated
-                           : storage == Storage::in_step ? forms_.in_step
-                           : storage == Storage::blocked ? forms_.blocked
-                           : storage == Storage::sliced  ? forms_.sliced
-                                                         : local_rows_ - others;
+        Index mine = 0;
+        switch (storage) {
+            case Storage::automatic: continue;
+            case Storage::compressed_rows:
+                mine = local_rows_ - forms_.repeated - forms_.in_step - blocked - sliced;
+                break;
+            case Storage::repeated: mine = forms_.repeated; break;
+            case Storage::in_step: mine = forms_.in_step; break;
+            case Storage::blocked: mine = blocked; break;
+            case Storage::sliced: mine = sliced; break;
+        }
         rows.emplace_back(name, all_sum(comm(), Global{mine}));
     }
     return rows;
 }
 
 template <class T>
-double CsrMatrix<T>::bytes_per_nonzero() const {
-    const double bytes = all_sum(comm(), forms_.bytes());
+std::string_view CsrMatrix<T>::main_storage(int columns) const {
+    const auto rows = rows_by_storage(columns);
+    using Rows = std::pair<std::string_view, Global>;
+    return std::ranges::max(rows, {}, &Rows::second).first;
+}
+
+template <class T>
+double CsrMatrix<T>::bytes_per_nonzero(int columns) const {
+    const double bytes = all_sum(comm(), forms_.bytes() + (columns > 1 ? forms_.more_for_several : 0));
     return nonzeros_ > 0 ? bytes / static_cast<double>(nonzeros_) : NAN;
 }
 

@@ -103,10 +103,13 @@ public:
         double bytes() const { return interior_bytes + interface_bytes; }
     };
     const Forms& forms() const { return forms_; }
-    /// Collective. Rows of all ranks in each form, by its name in storage_names.
-    std::vector<std::pair<std::string_view, Global>> rows_by_storage() const;
-    /// Collective. Bytes of the matrix that a product of one column reads for a nonzero; NaN where there is none.
-    double bytes_per_nonzero() const;
+    /// Collective. How many rows of all ranks a product of so many columns reads in each form, by its name in
+    /// storage_names.
+    std::vector<std::pair<std::string_view, Global>> rows_by_storage(int columns) const;
+    /// Collective. The name of the form of most rows.
+    std::string_view main_storage(int columns) const;
+    /// Collective. Bytes of the matrix that such a product reads for a nonzero; NaN where there is none.
+    double bytes_per_nonzero(int columns) const;
 
     /// The local part of the diagonal; 0 where no entry is stored.
     std::vector<T> diagonal() const;
