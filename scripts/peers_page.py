@@ -295,63 +295,64 @@ PAGE = """# Benchmarks against PETSc, hypre and Belos
 BINDS = """
 **gmres.** Both programs read the basis twice in an iteration: for the dot products of the new product with it, and to
 subtract. There is no way to one sweep as long as an orthogonal vector is multiplied: it must be complete before the
-product, and its dot products come after it. What delayed reorthogonalisation does with the two sweeps is to orthogonalise
-twice, where PETSc does so once. With m = 30 an iteration moves 35 vectors of 8 bytes a row and 16 for the product here; there
-37, with those that norm and scaling read again, 20 and the compressed rows: with seven points bytes alone give 0.74, with
-fewer more. Tried: orthogonalising once (`orth=cgs`), which moves as much, and the last vector of a cycle in one pass,
-which is in use and takes two vectors an iteration. Methods that multiply vectors before they are orthogonal do have one sweep,
-and less: `pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration.
+product, and its dot products come after it. What delayed reorthogonalisation does with the two sweeps is to
+orthogonalise twice, where PETSc does so once. With m = 30 an iteration moves 35 vectors of 8 bytes a row and 16 for the
+product here; there 37, with those that norm and scaling read again, 20 and the compressed rows: with seven points bytes
+alone give 0.74, with fewer more. Tried: orthogonalising once (`orth=cgs`), which moves as much, and the last vector of
+a cycle in one pass, which is in use and takes two vectors an iteration. Methods that multiply vectors before they are
+orthogonal do have one sweep, and less: `pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration.
 
-**Rows without order, short ones (kron:cage10).** A product there is bound not by bytes but by loading: for a nonzero its
-value, its column and an entry of x, of which many are not in the first cache, 91 KB being in use. Measured in one process,
-it takes 0.5 to 0.8 ns a nonzero on one core as compressed rows, as slices and with values as codes alike, and gathering by
-vector instructions takes more. So two cores, which share the memory, gain more from fewer bytes than one.
+**Rows without order, short ones (kron:cage10).** A product there is bound not by bytes but by loading: for a nonzero
+its value, its column and an entry of x, of which many are not in the first cache, 91 KB being in use. Measured in one
+process, it takes 0.5 to 0.8 ns a nonzero on one core as compressed rows, as slices and with values as codes alike, and
+gathering by vector instructions takes more. So two cores, which share the memory, gain more from fewer bytes than one.
 
-**Blocks (kron:bcsstk16).** Its nodes have three unknowns; blocks of their rows load an entry of x once for three and take
-9.4 bytes a nonzero where compressed rows take 12, which is what is left there: its 15,779 different values are too many for
-codes, and single precision does not keep them.
+**Blocks (kron:bcsstk16).** Its nodes have three unknowns; blocks of their rows load an entry of x once for three and
+take 9.4 bytes a nonzero where compressed rows take 12, which is what is left there: its 15,779 different values are too
+many for codes, and single precision does not keep them.
 
-**Time to solution** follows the time of an iteration, as all take the same number of them. On Poisson problems it is well
-below the goal; above it are jump3d (values distinct, 8 bytes a nonzero in place of 12, and Jacobi, which moves as much in
-every program), kron:bcsstk16 (9.4 in place of 12) and kron:cage10 (bound by loading), and with them the means against
-Debian's PETSc. What is left to move less there: Jacobi's own pass, which a merged group could take in, and the pass for
-(p, Ap), which the product could; both are apart here because a preconditioner and a product are any operators.
+**Time to solution** follows the time of an iteration, as all take the same number of them. On Poisson problems it is
+well below the goal; above it are jump3d (values distinct, 8 bytes a nonzero in place of 12, and Jacobi, which moves as
+much in every program), kron:bcsstk16 (9.4 in place of 12) and kron:cage10 (bound by loading), and with them the means
+against Debian's PETSc. What is left to move less there: Jacobi's own pass, which a merged group could take in, and the
+pass for (p, Ap), which the product could; both are apart here because a preconditioner and a product are any operators.
 
-**The deep pipelines** begin with 20 iterations of CG and hand over to it where their basis drifts: on kron:bcsstk16, which
-is ill-conditioned, after one or two iterations of their own with l = 2 and 3, and on jump3d, whose coefficients differ by a factor of up to
-10,000, after few with l = 3, so that there is nothing to be timed. On kron:cage10 GMRES methods converge within their second
-cycle.
+**The deep pipelines** begin with 20 iterations of CG and hand over to it where their basis drifts: on kron:bcsstk16,
+which is ill-conditioned, after one or two iterations of their own with l = 2 and 3, and on jump3d, whose coefficients
+differ by a factor of up to 10,000, after few with l = 3, so that there is nothing to be timed. On kron:cage10 GMRES
+methods converge within their second cycle.
 """
 
 MEASURED = """
-Every program gets the same rows of the same matrix on the same ranks, b = 1 and x₀ = 0; one thread a rank. A small driver
-for each (`bench/peers`) sets the problem up once and rests until it is told what to run; in a round all methods of all
-programs run one after the other. After {first} iterations ‖b − Ax‖/‖b‖ is compared: {agreement}.
+Every program gets the same rows of the same matrix on the same ranks, b = 1 and x₀ = 0; one thread a rank. A small
+driver for each (`bench/peers`) sets the problem up once and rests until it is told what to run; in a round all methods
+of all programs run one after the other. After {first} iterations ‖b − Ax‖/‖b‖ is compared: {agreement}.
 
-The time of an iteration is that of the {more} ({peers_more} in peers) that follow the first {first}, on the slowest rank,
-from clocks read where the program tests for convergence; hypre and Belos have no such place, and there it is a difference of
-two solves. The deep pipelines have {first_deep} first ones, because Stretto's begins with {warm_up} of CG; where it then hands over to CG,
-because its basis drifts, its own iterations count, up to the one in brackets (too short: fewer than ten, or less than a second
-cycle). GMRES methods have a cycle
-of {cycle} before, and one that counts, with preconditioners on the right; PETSc's gmres is as it comes: classical
-Gram–Schmidt, once.
+The time of an iteration is that of the {more} ({peers_more} in peers) that follow the first {first}, on the slowest
+rank, from clocks read where the program tests for convergence; hypre and Belos have no such place, and there it is a
+difference of two solves. The deep pipelines have {first_deep} first ones, because Stretto's begins with {warm_up} of
+CG; where it then hands over to CG, because its basis drifts, its own iterations count, up to the one in brackets (too
+short: fewer than ten, or less than a second cycle). GMRES methods have a cycle of {cycle} before, and one that counts,
+with preconditioners on the right; PETSc's gmres is as it comes: classical Gram–Schmidt, once.
 
-Each entry is the median of the rounds, with the smallest and the largest. A ratio is taken within a round, before the median is.
+Each entry is the median of the rounds, with the smallest and the largest; one without these is of a single round, and
+may be what something else on the machine made of it. A ratio is taken within a round, before the median is.
 
-Stretto runs as users get it, at a tolerance of 1e-8, and what is timed ends where that is met (in brackets): it computes ‖r‖ in every iteration, and its safeguards
-are on and in the times. In PETSc norms are off (`KSP_NORM_NONE`) and the convergence test only counts; hypre's BiCGSTAB
-computes a norm in every iteration all the same. `pipelcg` is told that the spectrum lies between 0 and the largest sum of
-absolute values in a row.
+Stretto runs as users get it, at a tolerance of 1e-8, and what is timed ends where that is met (in brackets): it
+computes ‖r‖ in every iteration, and its safeguards are on and in the times. In PETSc norms are off (`KSP_NORM_NONE`)
+and the convergence test only counts; hypre's BiCGSTAB computes a norm in every iteration all the same. `pipelcg` is
+told that the spectrum lies between 0 and the largest sum of absolute values in a row.
 
-*Floor*: the bytes that an iteration of Stretto's method has to move, over the bandwidth of the triad: for each vector that a
-merged group of statements reads or writes 8 a row, for Jacobi 24 a row, for a product 16 a row and the matrix, as Stretto
-stores it in the column *× floor* of ours, as compressed rows (4 a row and 12 a nonzero) in those of peers. What stays in cache
-from one pass to the next moves faster, so a small problem can be below its floor. The triad is STREAM's, its bytes counted
-without write-allocate, on huge pages; Stretto's driver measures it (best of three) beside each of its times, and the median is taken.
+*Floor*: the bytes that an iteration of Stretto's method has to move, over the bandwidth of the triad: for each vector
+that a merged group of statements reads or writes 8 a row, for Jacobi 24 a row, for a product 16 a row and the matrix,
+as Stretto stores it in the column *× floor* of ours, as compressed rows (4 a row and 12 a nonzero) in those of peers.
+What stays in cache from one pass to the next moves faster, so a small problem can be below its floor. The triad is
+STREAM's, its bytes counted without write-allocate, on huge pages; Stretto's driver measures it (best of three) beside
+each of its times, and the median is taken.
 
-*PETSc 3.26* is that of PyPI's source package (`pip download --no-binary :all: --no-deps --no-build-isolation petsc`), configured
-with `--with-debugging=0 --with-fc=0 --with-cxx=0 --with-x=0 COPTFLAGS='-O3 -march=native'` and installed where
-`OTHER_PETSC_DIR` says.
+*PETSc 3.26* is that of PyPI's source package (`pip download --no-binary :all: --no-deps --no-build-isolation petsc`),
+configured with `--with-debugging=0 --with-fc=0 --with-cxx=0 --with-x=0 COPTFLAGS='-O3 -march=native'` and installed
+where `OTHER_PETSC_DIR` says.
 
 *Huge pages*: with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`, which makes malloc ask for huge pages. Stretto's own large
 arrays do by default.
