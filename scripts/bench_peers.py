@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Times products with a matrix, and iterations of Stretto's methods and of their like in PETSc, hypre and Belos, in turn, on
-the same matrices and ranks, and writes docs/benchmarks.md and a JSON file. make bench-peers builds what it needs and calls it; by hand:
+the same matrices and ranks, and writes docs/benchmarks.md and docs/benchmarks.json. make bench-peers builds what it needs and
+calls it; by hand:
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers --rounds 3 --ranks 1 2
 
-What was measured is kept in --raw, and only what is missing there is measured; so it may be done in pieces (--minutes).
+What was measured is kept in --data, and only what is missing there is measured; so it may be done in pieces (--minutes). The
+JSON beside the page has the same content: --data docs/benchmarks.json --report writes the page of it again.
 """
 
 import argparse
@@ -140,16 +142,24 @@ class Bench:
     def __init__(self, arguments):
         self.arguments = arguments
         self.mpiexec = cache_variable(arguments.build, "MPIEXEC_EXECUTABLE")
-        raw = json.loads(arguments.raw.read_text()) if arguments.raw.exists() else {}
-        self.cases = {tuple(case.pop("case")): case for case in raw.get("cases", [])}
-        self.abouts, self.triad = raw.get("abouts", {}), {int(k): v for k, v in raw.get("triad", {}).items()}
-        self.seconds, self.built = raw.get("seconds", 0), raw.get("built", [])
-        known = json.loads(output_of(arguments.build / "stretto", "list", "--json", "-"))
+        data = json.loads(arguments.data.read_text()) if arguments.data.exists() else {}
+        self.cases = {tuple(case.pop("case")): case for case in data.get("cases", [])}
+        self.abouts, self.triad = data.get("abouts", {}), {int(k): v for k, v in data.get("triad", {}).items()}
+        self.seconds, self.built, self.facts = data.get("seconds", 0), data.get("built", []), data.get("facts", {})
+        known = json.loads(output_of(arguments.build / "stretto", "list", "--json", "-") or "null")
+        if known is None:
+            raise SystemExit(f"{arguments.build} has no stretto that runs: make bench-peers builds it")
+        if arguments.other and not self.path("other_petsc").exists():
+            raise SystemExit(f"--other {arguments.other} has no {self.path('other_petsc').name}")
+        self.version = known["stretto"]
         self.needs_definite = {method["name"] for method in known["methods"] if "positive" in method["needs"]}
         self.definite = {problem["name"] for problem in known["problems"] if problem["positive_definite"]}
         for problem in arguments.problems:
             if problem.startswith("kron:"):
-                if Matrix(pathlib.Path(problem[5:].rpartition(",")[0])).is_symmetric():
+                file = pathlib.Path(problem[5:].rpartition(",")[0])
+                if not file.exists():
+                    raise SystemExit(f"{problem}: no file {file}")
+                if Matrix(file).is_symmetric():
                     self.definite.add(problem)  # the file's is taken to be
             elif problem.split(":")[0] not in (each["name"] for each in known["problems"]):
                 raise SystemExit(f"there is no problem '{problem}'; stretto list shows them")
@@ -186,8 +196,8 @@ class Bench:
         return list(dict.fromkeys(run for method, peers in self.pairs_for(problem).items()
                                   for run in (("stretto", method), *peers)))
 
-    def case(self, *key):
-        return self.cases.setdefault(key, {"ms": []})
+    def case(self, problem, *key):
+        return self.cases.setdefault((peers_page.shown(problem), *key), {"ms": []})
 
     def time(self, driver, key):
         """One more value of a case."""
@@ -204,13 +214,13 @@ class Bench:
 
     def time_of_iteration(self, driver, case, peer, method, precond):
         a = self.arguments
-        first = a.first + (WARM_UP if "pipelcg" in method or "deep" in method else 0)
-        more = a.peers_more if peer else a.more
+        warm_up = WARM_UP if "pipelcg" in method or "deep" in method else 0
+        first, more = a.first + (0 if peer else warm_up), a.peers_more if peer else a.more
         if "gmres" in method.lower():
             first, more = CYCLE, CYCLE
         if "residual" not in case:
             case["residual"] = driver.do(do="residual", method=method, precond=precond,
-                                         iterations=first).get("residual")
+                                         iterations=first + (warm_up if peer else 0)).get("residual")
         return driver.do(do="time", method=method, precond=precond, first=first, more=more)
 
     def solve(self, driver, key):
@@ -254,7 +264,8 @@ class Bench:
                             command = [self.mpiexec, "-n", str(ranks), str(self.path(program)), problem]
                             drivers[program] = Driver(command, program.endswith("+huge"), a.timeout)
                             name = program.removesuffix("+huge")
-                            self.abouts[name if name != "stretto" else f"stretto {problem}, {ranks}"] = drivers[program].about
+                            about = name if name != "stretto" else f"stretto {peers_page.shown(problem)}, {ranks}"
+                            self.abouts[about] = {**drivers[program].about, "problem": peers_page.shown(problem)}
                         act(drivers[program], key)
                         if sys.stderr.isatty():
                             print(f"\r{time.monotonic() - start:6.0f} s: {' '.join(map(str, key)):100}", end="", file=sys.stderr)
@@ -263,21 +274,27 @@ class Bench:
                 finally:
                     for driver in drivers.values():
                         driver.end()
-                    self.save()
+                    if drivers:
+                        self.facts = {"date": datetime.date.today().isoformat(), **machine(), **self.versions()}
+                        self.save(a.data)
                 print(f"{time.monotonic() - start:6.0f} s: {problem}, {peers_page.in_words(ranks)}", flush=True)
         return True
 
-    def save(self):
-        self.arguments.raw.write_text(json.dumps({
-            "cases": [{"case": case, **values} for case, values in self.cases.items()], "triad": self.triad,
-            "abouts": self.abouts, "seconds": self.seconds, "built": self.built}, indent=1))
+    def save(self, path, **more):
+        """A line for each entry of a list, for a change of one to be a change of one line."""
+        content = {"facts": self.facts, "seconds": round(self.seconds), "built": self.built, "abouts": self.abouts,
+                   "triad": self.triad, "cases": [{"case": case, **values} for case, values in self.cases.items() if
+                                                  values["ms"] or "solve" in values], **more}
+        path.write_text("{\n" + ",\n".join(
+            f"{json.dumps(name)}: " + ("[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+                                      if isinstance(value, list) else json.dumps(value, indent=1))
+            for name, value in content.items()) + "\n}\n")
 
     def versions(self):
         """Name, version and origin of every program that ran, one line each."""
         build = self.arguments.build
         native = " -march=native" if cache_variable(build, "STRETTO_NATIVE") == "ON" else ""
-        stretto = json.loads(output_of(build / "stretto", "list", "--json", "-"))["stretto"]
-        found = {"Stretto": f"{stretto} ({', '.join(filter(None, self.built))}), "
+        found = {"Stretto": f"{self.version} ({', '.join(filter(None, self.built))}), "
                             f"{cache_variable(build, 'CMAKE_CXX_FLAGS_RELEASE')}{native}"}
         for name, library in (("petsc", "petsc"), ("other_petsc", "petsc"), ("hypre", "HYPRE"), ("belos", "trilinos_belos")):
             about = self.abouts.get(name, {})
@@ -309,7 +326,7 @@ class Bench:
                         for program, theirs in peers:
                             case = self.case(problem, ranks, precond, program, theirs)
                             if case["ms"] and ours["ms"]:
-                                yield peers_page.Comparison(problem, ranks, precond, method, program, theirs, ours, case,
+                                yield peers_page.Comparison(peers_page.shown(problem), ranks, precond, method, program, theirs, ours, case,
                                                             self.triad[ranks])
 
     def solves(self):
@@ -336,52 +353,42 @@ def arguments_of(argv):
     parser.add_argument("--timeout", type=int, default=600, help="seconds for an answer")
     parser.add_argument("--minutes", type=float, help="start nothing after these; run again to go on")
     parser.add_argument("--report", action="store_true", help="measure nothing, write the page of what there is")
-    parser.add_argument("--raw", type=pathlib.Path, help="what was measured (BUILD/benchmarks_raw.json)")
-    parser.add_argument("--output", type=pathlib.Path, help="the page (docs/benchmarks.md)")
-    parser.add_argument("--json", type=pathlib.Path, help="all results (BUILD/benchmarks.json)")
+    parser.add_argument("--data", type=pathlib.Path, help="what was measured (BUILD/benchmarks.json)")
+    parser.add_argument("--output", type=pathlib.Path, help="the page (docs/benchmarks.md); its JSON is beside it")
     parser.add_argument("--quick", action="store_true", help="one round of a small problem, to see that all works; "
                         "writes into BUILD")
     if "--quick" in argv:
         parser.set_defaults(problems=["poisson3d:32"], ranks=[2], rounds=1, more=20, solve=True)
     parser.set_defaults(warm_up=WARM_UP, cycle=CYCLE)
     arguments = parser.parse_args(argv)
+    if min(arguments.ranks) < 1 or arguments.rounds < 0 or arguments.rounds == 0 and not arguments.solve:
+        parser.error("--ranks and --rounds are at least 1 (no rounds with --solve alone)")
     if arguments.matrices:
         arguments.problems += [f"kron:{arguments.matrices}/{name}.mtx.gz,100" for name in ("bcsstk16", "cage10")]
     name = "benchmarks_quick" if arguments.quick else "benchmarks"
-    arguments.json = arguments.json or arguments.build / f"{name}.json"
-    arguments.raw = arguments.raw or arguments.build / f"{name}_raw.json"
-    if arguments.quick:
-        arguments.raw.unlink(missing_ok=True)
+    arguments.data = arguments.data or arguments.build / f"{name}.json"
     arguments.output = arguments.output or (arguments.build / f"{name}.md" if arguments.quick else
                                             pathlib.Path("docs/benchmarks.md"))
+    if arguments.quick and not arguments.report:
+        arguments.data.unlink(missing_ok=True)
     return arguments
 
 
 def main():
     arguments = arguments_of(sys.argv[1:])
     bench = Bench(arguments)
-    facts = {"date": datetime.date.today().isoformat(), **machine()}
     if not arguments.report and not bench.all():
-        print(f"The time is up; what was measured is in {arguments.raw}: run again to go on")
+        print(f"The time is up; what was measured is in {arguments.data}: run again to go on")
         return 0
-    facts.update(bench.versions())
     comparisons = list(bench.comparisons())
     if not comparisons:
-        raise SystemExit(f"nothing was measured of what is asked for: {arguments.raw}")
+        raise SystemExit(f"nothing was measured of what is asked for: {arguments.data}")
     # Not what is measured.
-    options = re.sub(r"--(report|(build|other|output|json|raw|minutes|timeout) \S+) ?", "",
+    options = re.sub(r"--(report|(build|other|output|data|minutes) \S+) ?", "",
                      " ".join(map(peers_page.shown, sys.argv[1:]))).strip()
-    arguments.json.write_text(json.dumps({
-        "facts": facts,
-        "settings": {key: str(value) if isinstance(value, pathlib.Path) else value
-                     for key, value in vars(arguments).items()},
-        "seconds": bench.seconds,
-        "triad": bench.triad,
-        "comparisons": [comparison.record() for comparison in comparisons],
-        "solves": [[*key, line] for key, line in bench.solves().items()],
-    }, indent=1))
-    arguments.output.write_text(peers_page.page(bench, comparisons, facts, options))
-    print(f"Written: {arguments.output}, {arguments.json}")
+    bench.save(arguments.output.with_suffix(".json"), comparisons=[comparison.record() for comparison in comparisons])
+    arguments.output.write_text(peers_page.page(bench, comparisons, options))
+    print(f"Written: {arguments.output}, {arguments.output.with_suffix('.json')}")
     wrong = [line for comparison in comparisons for line in comparison.failures()]
     for line in wrong:
         print(line, file=sys.stderr)

@@ -88,8 +88,12 @@ class Comparison:
                    f"residuals {self.ours.get('residual')} and {self.theirs['residual']}")
 
     def record(self):
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {
-            "ratios": self.ratios, "same_steps": self.same_steps}
+        """What follows from the cases, for the JSON."""
+        fields = {name: getattr(self, name) for name in ("problem", "ranks", "precond", "method", "program", "peer_method")}
+        finite = {"ratio": self.ratio, "ours_over_floor": median(self.ours) / self.floor_ms("bytes"),
+                  "theirs_over_floor": median(self.theirs) / self.floor_ms("csr_bytes")}
+        return fields | {"rounds": len(self.ratios), "same_steps": self.same_steps} | {
+            name: round(value, 4) if math.isfinite(value) else None for name, value in finite.items()}
 
 
 def median(case):
@@ -235,6 +239,10 @@ def best_solve(solves, problem, ranks, program):
     return min(good, default=None)
 
 
+def tried(solves, problem, ranks, program):
+    return any(key[:2] == (problem, ranks) and key[3] == program for key in solves)
+
+
 def solutions(bench):
     """Time to solution: our best against the best of each program."""
     solves = bench.solves()
@@ -248,7 +256,7 @@ def solutions(bench):
             if ours and theirs:
                 ratios[program].append(ours[0] / theirs[0])
             cells.append(f"{theirs[0]:.2f} `{theirs[1].split()[0]}`{f', **{ours[0] / theirs[0]:.2f}**' if ours else ''}"
-                         if theirs else "none")
+                         if theirs else "none" if tried(solves, problem, ranks, program) else "–")
         rows.append(f"| {shown(problem)}, {in_words(ranks)} | "
                     f"{f'{ours[0]:.2f} `{ours[1]}`' if ours else 'none'} | {' | '.join(cells)} |")
     if not rows:
@@ -256,7 +264,7 @@ def solutions(bench):
     means = [f"**{statistics.geometric_mean(values):.2f}** ({len(values)})" if values else "–" for values in ratios.values()]
     return ("## Time to solution\n\n" + textwrap.fill(
                 "Seconds of the fastest solve to ‖b − Ax‖ ≤ 1e-8 ‖b‖ without preconditioner or with Jacobi, as far as either "
-                f"was measured, its method, and ours ÷ theirs (goal {GOAL_SOLVE}); one run each; none: not measured, or not solved "
+                f"was measured, its method, and ours ÷ theirs (goal {GOAL_SOLVE}); one run each; –: not measured; none: not solved "
                 f"in {bench.arguments.timeout} s. Counted only where the residual, recomputed, is that small; norms and convergence "
                 "tests are on in every program.", 120) +
             f"\n\n| | Stretto | {' | '.join(map(name_of, programs))} |\n|---|---|{'---|' * len(programs)}\n"
@@ -330,9 +338,10 @@ of all programs run one after the other. After {first} iterations ‖b − Ax‖
 
 The time of an iteration is that of the {more} ({peers_more} in peers) that follow the first {first}, on the slowest
 rank, from clocks read where the program tests for convergence; hypre and Belos have no such place, and there it is a
-difference of two solves. The deep pipelines have {first_deep} first ones, because Stretto's begins with {warm_up} of
-CG; where it then hands over to CG, because its basis drifts, its own iterations count, up to the one in brackets (too
-short: fewer than ten, or less than a second cycle). GMRES methods have a cycle of {cycle} before, and one that counts,
+difference of two solves, each the shortest of those that fit into a second, and failed where the longer one is not
+longer. Stretto's deep pipelines begin with {warm_up} iterations of CG, which are not counted; where they hand over to CG,
+because the basis drifts, their own iterations count, up to the one in brackets (too short: fewer than ten, or less than a
+second cycle). GMRES methods have a cycle of {cycle} before, and one that counts,
 with preconditioners on the right; PETSc's gmres is as it comes: classical Gram–Schmidt, once.
 
 Each entry is the median of the rounds, with the smallest and the largest; one without these is of a single round, and
@@ -382,7 +391,7 @@ def table(bench, comparisons):
             "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(rows))
 
 
-def page(bench, comparisons, facts, options):
+def page(bench, comparisons, options):
     a = bench.arguments
     different = [c for c in comparisons if not c.same_steps]
     agreement = (f"all pairs agree to {100 * SAME_STEPS:g} % or better" if not different else
@@ -391,7 +400,7 @@ def page(bench, comparisons, facts, options):
     often = "; ".join(f"{precond_in_words(precond)}, {in_words(ranks)}, {rounds_in_words(mine)}"
                       for (precond, ranks), mine in groups([c for c in comparisons if c.ratios], "precond", "ranks"))
     measured = MEASURED.format(
-        first=a.first, first_deep=a.first + a.warm_up, warm_up=a.warm_up, cycle=a.cycle, more=a.more, peers_more=a.peers_more,
+        first=a.first, warm_up=a.warm_up, cycle=a.cycle, more=a.more, peers_more=a.peers_more,
         agreement=agreement)
     return PAGE.format(
         intro=textwrap.fill(
@@ -401,7 +410,7 @@ def page(bench, comparisons, facts, options):
             + "To run all of it again and write this page:", 120),
         other="OTHER_PETSC_DIR=… " if a.other else "",
         options=f" BENCH_ARGS='{options}'" if options else "",
-        facts=points(f"{name}: {value}" for name, value in facts.items()),
+        facts=points(f"{name}: {value}" for name, value in bench.facts.items()),
         summary=summary(comparisons),
         reading=points(reading(comparisons)),
         products=products(bench, comparisons),

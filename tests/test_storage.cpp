@@ -141,6 +141,59 @@ TEST(Storage, BlockedRowsGiveTheSameProduct) {
     expect_narrow(near, &CsrMatrix<double>::Forms::blocked, {0.88, 0.55, 0.3});
 }
 
+// A symmetric matrix whose rows run in step, or are in blocks, keeps one of two mirror images; with one pair that
+// differs, both of all.
+TEST(Storage, SymmetricMatricesAreHalved) {
+    MpiComm comm;
+    constexpr Global n = 720, nx = 40, ny = 6;
+    const auto grid = [](Global i, Global j) {
+        const Global dx = j % nx - i % nx, dy = j / nx % ny - i / nx % ny, dz = j / (nx * ny) - i / (nx * ny);
+        return std::abs(dx) + std::abs(dy) + std::abs(dz) <= 1;
+    };
+    const auto nodes = [](Global i, Global j) {
+        const Global a = std::min(i, j) / 3, b = std::max(i, j) / 3;
+        return i != 13 && j != 13 && (a == b || (b - a < 70 && (7 * a * a + 13 * b) % 5 == 0));
+    };
+    struct Case {
+        std::function<bool(Global, Global)> near;
+        Index CsrMatrix<double>::Forms::* rows_in_form;
+    };
+    for (const auto& [near, rows_in_form] :
+         {Case{grid, &CsrMatrix<double>::Forms::in_step}, Case{nodes, &CsrMatrix<double>::Forms::blocked}}) {
+        const auto distinct = [&](Global i, Global j) {
+            return near(i, j) ? 2 + uniform(3, std::min(i, j), std::max(i, j)) : 0.0;
+        };
+        const auto single = [&](Global i, Global j) {
+            return near(i, j) ? static_cast<double>(1 + std::min(i, j) * 1000 + std::max(i, j)) : 0.0;
+        };
+        const auto few = [&](Global i, Global j) {
+            return near(i, j) ? 1.0 / static_cast<double>(1 + (i + j) % 200) : 0.0;
+        };
+        const auto unlike = [&](Global i, Global j) { return i == 361 && j == 360 ? 7.0 : distinct(i, j); };
+        const auto missing = [&](Global i, Global j) { return i == 361 && j == 360 ? 0.0 : distinct(i, j); };
+        for (const Formula& formula : std::vector<Formula>{distinct, single, few, unlike, missing})
+            for (const auto& partition : partitions(n, comm.size()))
+                for (const int threads : {1, 2}) {
+                    if (threads > 1 && comm.size() > 1) continue;
+                    const auto rows = rows_of(partition, comm.rank(), formula);
+                    const CsrMatrix<double> A(comm, partition, rows, threads);
+                    const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
+                    if (comm.size() * threads == 1) {
+                        const bool symmetric = formula(361, 360) == formula(360, 361);
+                        EXPECT_EQ(A.forms().*rows_in_form, n);
+                        if (symmetric) {
+                            EXPECT_EQ(A.halved_rows(1), n);
+                            EXPECT_EQ(A.halved_rows(2), A.forms().in_step);
+                            EXPECT_LT(A.forms().bytes(), 0.5 * C.forms().bytes());
+                        } else if (formula(361, 360) != 0) {
+                            EXPECT_EQ(A.halved_rows(1), 0);
+                        }
+                    }
+                    expect_same_products(A, C, formula(1, 1) > 1000 ? 1e-7 : 1e-12);
+                }
+    }
+}
+
 // Columns further apart than 16 bits count are reached in two steps; rows without columns in common stay as they are.
 TEST(Storage, BlockedRowsStepFar) {
     MpiComm comm;

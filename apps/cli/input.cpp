@@ -79,10 +79,11 @@ ordered_json describe_storage(const CsrMatrix<double>& A, int columns) {
     const double bytes = A.bytes_per_nonzero(columns);
     return {{"form", A.main_storage(columns)},
             {"rows", rows},
+            {"halved_rows", A.halved_rows(columns)},
             {"bytes_per_nonzero", std::isfinite(bytes) ? ordered_json(bytes) : ordered_json()}};
 }
 
-std::string storage_in_words(const CsrMatrix<double>& A, int columns) {
+std::string storage_in_words(const CsrMatrix<double>& A, int columns, const std::string& asked) {
     const auto different = all_max(A.comm(), Global{A.forms().different});
     const std::pair<std::string_view, std::string> words[] = {
         {"repeated", fmt::format("repeat one of {} rows", different)},
@@ -94,7 +95,11 @@ std::string storage_in_words(const CsrMatrix<double>& A, int columns) {
         const double percent = 100.0 * static_cast<double>(rows) / static_cast<double>(A.rows());
         for (const auto& [form, what] : words)
             if (name == form && rows > 0) text += fmt::format(", {:.1f} % of the rows {}", percent, what);
+        if (name == asked && rows == 0)
+            text +=
+                fmt::format("; {} was asked for, and does not pay{}", asked, columns > 1 ? " for several columns" : "");
     }
+    if (A.halved_rows(columns) > 0) text += ", one of two mirror images kept";
     return text;
 }
 

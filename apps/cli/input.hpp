@@ -28,7 +28,7 @@ stretto::CsrMatrix<double> load_matrix(stretto::Comm& comm, const std::string& p
 
 /// Collective. How products of so many columns read it, for programs and for people.
 nlohmann::ordered_json describe_storage(const stretto::CsrMatrix<double>& A, int columns);
-std::string storage_in_words(const stretto::CsrMatrix<double>& A, int columns);
+std::string storage_in_words(const stretto::CsrMatrix<double>& A, int columns, const std::string& asked);
 
 /// So that nothing is lost after a long run: output files that cannot be written, or would overwrite each other or an
 /// input, end the run before it starts, with stretto::InputError. Leaves no file behind. Empty paths: not asked for.

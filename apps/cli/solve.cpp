@@ -141,7 +141,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
         remarks.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut,
                                       dealt.halo, dealt.imbalance));
     std::ranges::copy(system.remarks(), std::back_inserter(remarks));
-    if (A.nonzeros() > 0) remarks.push_back(storage_in_words(A, b.columns));
+    if (A.nonzeros() > 0) remarks.push_back(storage_in_words(A, b.columns, arguments.storage));
     const auto probed = choose_progress(mpi, comm, A, A.local_rows(), M != nullptr, arguments, remarks);
     if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = arguments.problem,

@@ -2,6 +2,7 @@
 #include "stretto/matrix/blocked_rows.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <type_traits>
@@ -27,7 +28,7 @@ constexpr std::size_t lanes = !std::is_pointer_v<V> ? height
                               : height <= 4         ? 4
                                                     : 8;
 
-/// A block: y_r = Σ_k value(k, r) x(column(k)), in two sums that do not wait for each other.
+/// A block: y_r += Σ_k value(k, r) x(column(k)), in two sums that do not wait for each other.
 template <std::size_t height, class V, class T>
 [[gnu::noinline]] void multiply(V values, const std::uint16_t* steps, int terms, const T* x, T* y) {
     constexpr std::size_t width = lanes<V, height>;
@@ -48,7 +49,35 @@ template <std::size_t height, class V, class T>
         x += steps[0];
         for (std::size_t r = 0; r < width; ++r) even[r] += static_cast<T>(values[r]) * *x;
     }
-    for (std::size_t r = 0; r < height; ++r) y[r] = even[r] + odd[r];
+    for (std::size_t r = 0; r < height; ++r) y[r] += even[r] + odd[r];
+}
+
+/// The same with a block's mirror image: y(column(k)) += Σ_r value(k, r) x_r as well. Columns count from the row after
+/// the block.
+template <std::size_t height, class V, class T>
+[[gnu::noinline]] void multiply_both(V values, const std::uint16_t* steps, int terms, const T* x, T* y) {
+    constexpr std::size_t width = lanes<V, height>;
+    T even[width] = {}, odd[width] = {}, own[height];
+    std::copy_n(x, height, own);
+    std::size_t column = height;
+    const auto term = [&](T(&sum)[width], V value, std::size_t at) {
+        const T other = x[at];
+#pragma omp simd
+        for (std::size_t r = 0; r < width; ++r) sum[r] += static_cast<T>(value[r]) * other;
+        T image = y[at];
+        for (std::size_t r = 0; r < height; ++r) image += static_cast<T>(value[r]) * own[r];
+        y[at] = image;
+    };
+    int k = 0;
+    for (; k + 1 < terms; k += 2, steps += 2, values += 2 * height) {
+        prefetch_value(values + elements_ahead);
+        const std::size_t first = column + steps[0];
+        column = first + steps[1];
+        term(even, values, first);
+        term(odd, values + height, column);
+    }
+    if (k < terms) term(even, values, column + steps[0]);
+    for (std::size_t r = 0; r < height; ++r) y[r] += even[r] + odd[r];
 }
 
 /// Calls work(height), 1 … highest, with a height known at compile time.
@@ -61,14 +90,55 @@ void with_height(Index height, Work&& work) {
     }(std::make_index_sequence<highest>());
 }
 
+/// Numbers of rows, which increase.
+class RowSet {
+public:
+    explicit RowSet(const std::vector<Index>& rows) : first_(rows.empty() ? 0 : rows.front()) {
+        if (!rows.empty()) has_.resize(static_cast<std::size_t>(rows.back() - first_) + 1);
+        for (const Index row : rows) has_[place(row)] = 1;
+    }
+    std::size_t place(Index row) const { return static_cast<std::size_t>(row - first_); }
+    std::size_t places() const { return has_.size(); }
+    bool has(Index row) const { return row >= first_ && place(row) < has_.size() && has_[place(row)]; }
+
+private:
+    Index first_;
+    std::vector<char> has_;
+};
+
+/// Whether the matrix of these rows and columns is symmetric.
+template <class T>
+bool mirrors(const Index* start, const Index* columns, const T* values, const std::vector<Index>& rows,
+             const RowSet& set) {
+    // Rows are gone through in turn, so that they meet the entries of another one below its diagonal in their order.
+    std::vector<Index> next(set.places());
+    for (const Index row : rows) next[set.place(row)] = start[row];
+    for (const Index row : rows)
+        for (Index k = start[row]; k < start[row + 1]; ++k) {
+            const Index column = columns[k];
+            if (column == row || !set.has(column)) continue;
+            if (column < row) {
+                if (k >= next[set.place(row)]) return false;  // none above the diagonal has met it
+                continue;
+            }
+            Index& at = next[set.place(column)];
+            while (at < start[column + 1] && !set.has(columns[at])) ++at;
+            if (at == start[column + 1] || columns[at] != row || values[at] != values[k]) return false;
+            ++at;
+        }
+    return true;
+}
+
 }  // namespace
 
 template <class T>
 BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* values, const std::vector<Index>& rows) {
     std::vector<Index> terms;                // columns, of one block after the other
     std::vector<Index> in_block, with_next;  // of the last one
-    std::size_t nonzeros = 0;
+    std::size_t nonzeros = 0, in_blocks = 0;
     typename PackedValues<T>::Survey survey;
+    const RowSet set(rows);
+    symmetric_ = mirrors(start, columns, values, rows, set);
     const auto cost = [](Index height, std::size_t count) {
         return count * (static_cast<std::size_t>(height) * sizeof(T) + cost_of_term);
     };
@@ -84,14 +154,26 @@ BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* v
         return true;
     };
     const auto close = [&](Block& block) {
-        if (in_block.empty()) return;
-        const auto before = terms.size();
-        block.first_column = in_block.front();
-        for (Index last = block.first_column; const Index column : in_block) {
-            for (; column - last > longest_step; last += longest_step) terms.push_back(last + longest_step);
-            terms.push_back(last = column);
-        }
-        block.terms = static_cast<std::int32_t>(terms.size() - before);
+        const Index row = block.row, behind = row + block.height;
+        const auto has_image = [&](Index column) {
+            return symmetric_ && (column < row || column >= behind) && set.has(column);
+        };
+        /// Returns how many.
+        const auto keep = [&](Index last, auto&& wanted) {
+            const auto before = terms.size();
+            for (const Index column : in_block) {
+                if (!wanted(column)) continue;
+                for (; column - last > longest_step; last += longest_step) terms.push_back(last + longest_step);
+                terms.push_back(last = column);
+            }
+            return static_cast<std::int32_t>(terms.size() - before);
+        };
+        const auto first = std::ranges::find_if_not(in_block, has_image);
+        block.first_column = first == in_block.end() ? row : *first;
+        block.terms = keep(block.first_column, std::not_fn(has_image));
+        block.images = keep(behind, [&](Index column) { return column >= behind && has_image(column); });
+        block.reach = block.images > 0 ? terms.back() + 1 : behind;
+        in_blocks += in_block.size();
     };
     for (const Index row : rows) {
         const Index *const own = columns + start[row], *const end = columns + start[row + 1];
@@ -105,37 +187,40 @@ BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* v
                 return;
             }
         }
-        blocks_.push_back({row, 0, 0, 1});
+        blocks_.push_back({.row = row, .height = 1});
         in_block.assign(own, end);
     }
     if (!blocks_.empty()) close(blocks_.back());
     survey.see(0);  // what blocks are filled up with
-    if (least_filled * terms.size() > nonzeros) {
+    if (least_filled * in_blocks > nonzeros) {
         *this = {};
         return;
     }
 
-    terms_ = terms.size();
-    steps_ = Buffer<std::uint16_t>(terms_);
+    steps_ = Buffer<std::uint16_t>(terms.size());
     std::size_t size = 0, at = 0;
     for (const Block& block : blocks_) {
-        size += static_cast<std::size_t>(block.terms) * static_cast<std::size_t>(block.height);
-        for (Index last = block.first_column, k = 0; k < block.terms; ++k, ++at) {
-            steps_[at] = static_cast<std::uint16_t>(terms[at] - last);
-            last = terms[at];
-        }
+        size += static_cast<std::size_t>(block.terms + block.images) * static_cast<std::size_t>(block.height);
+        const auto keep = [&](Index last, std::int32_t count) {
+            for (const auto end = at + static_cast<std::size_t>(count); at < end; last = terms[at++])
+                steps_[at] = static_cast<std::uint16_t>(terms[at] - last);
+        };
+        keep(block.first_column, block.terms);
+        keep(block.row + block.height, block.images);
     }
     values_ = PackedValues<T>(survey, size, 2 * elements_ahead, [&](auto put) {
         const Index* column = terms.data();
-        for (const Block& block : blocks_) {
-            Index next[highest];
-            std::copy_n(start + block.row, block.height, next);
-            for (Index k = 0; k < block.terms; ++k, ++column)
-                for (Index r = 0; r < block.height; ++r) {
-                    const bool stored = next[r] < start[block.row + r + 1] && columns[next[r]] == *column;
-                    put(stored ? values[next[r]++] : T{});
-                }
-        }
+        for (const Block& block : blocks_)
+            for (const std::int32_t count : {block.terms, block.images}) {
+                Index next[highest];
+                std::copy_n(start + block.row, block.height, next);
+                for (std::int32_t k = 0; k < count; ++k, ++column)
+                    for (Index r = 0; r < block.height; ++r) {
+                        const Index end = start[block.row + r + 1];
+                        while (next[r] < end && columns[next[r]] < *column) ++next[r];
+                        put(next[r] < end && columns[next[r]] == *column ? values[next[r]] : T{});
+                    }
+            }
     });
     const double compressed = static_cast<double>(nonzeros * (sizeof(T) + sizeof(Index)) + rows.size() * sizeof(Index));
     if (bytes() >= compressed) *this = {};
@@ -145,13 +230,22 @@ template <class T>
 void BlockedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
     values_.visit([&](auto values) {
         const std::uint16_t* steps = steps_.data();
+        Index cleared = blocks_.front().row;
         pieces(0, blocks_.size(), [&](std::size_t first, std::size_t last) {
             for (std::size_t b = first; b < last; ++b) {
-                const auto& [row, first_column, terms, height] = blocks_[b];
-                with_height<highest>(height,
-                                     [&](auto h) { multiply<h>(values, steps, terms, x + first_column, y + row); });
-                steps += terms;
-                values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms);
+                const auto& [row, height, first_column, terms, images, reach] = blocks_[b];
+                if (reach > cleared) {
+                    std::fill(y + cleared, y + reach, T{});
+                    cleared = reach;
+                }
+                with_height<highest>(height, [&](auto h) {
+                    multiply<h>(values, steps, terms, x + first_column, y + row);
+                    if (images == 0) return;
+                    multiply_both<h>(values + h * static_cast<std::size_t>(terms), steps + terms, images, x + row,
+                                     y + row);
+                });
+                steps += terms + images;
+                values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms + images);
             }
         });
     });
@@ -159,7 +253,8 @@ void BlockedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
 
 template <class T>
 double BlockedRows<T>::bytes() const {
-    return values_.bytes() + static_cast<double>(blocks_.size() * sizeof(Block) + terms_ * sizeof(std::uint16_t));
+    return values_.bytes() +
+           static_cast<double>(blocks_.size() * sizeof(Block) + steps_.size() * sizeof(std::uint16_t));
 }
 
 template class BlockedRows<double>;

@@ -379,11 +379,14 @@ auto CsrMatrix<T>::count_forms() const -> Forms {
                               [&](const RowsInStep<T>& form) {
                                   forms.interior_bytes += form.bytes();
                                   add_rows(forms.in_step);
+                                  if (form.is_symmetric()) add_rows(forms.halved_in_step);
                               },
                               [&]<OfOneColumn Form>(const Form& form) {
                                   forms.interior_bytes += form.bytes();
                                   forms.more_for_several += compressed - form.bytes();
                                   add_rows(std::same_as<Form, SlicedRows<T>> ? forms.sliced : forms.blocked);
+                                  if constexpr (std::same_as<Form, BlockedRows<T>>)
+                                      if (form.is_symmetric()) add_rows(forms.halved_blocks);
                               }},
                    form_[part]);
         for (const auto& [row, halo_begin] : interface_[part]) forms.interface_bytes += of_rows(row, row + 1);
@@ -412,6 +415,11 @@ auto CsrMatrix<T>::rows_by_storage(int columns) const -> std::vector<std::pair<s
         rows.emplace_back(name, all_sum(comm(), Global{mine}));
     }
     return rows;
+}
+
+template <class T>
+Global CsrMatrix<T>::halved_rows(int columns) const {
+    return all_sum(comm(), Global{forms_.halved_in_step + (columns == 1 ? forms_.halved_blocks : 0)});
 }
 
 template <class T>

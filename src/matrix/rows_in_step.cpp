@@ -2,6 +2,9 @@
 #include "stretto/matrix/rows_in_step.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 
 #include "row_sums.hpp"
 
@@ -12,8 +15,7 @@ namespace {
 constexpr std::size_t elements_ahead = 512;
 constexpr Index longest_run = 1024;  // between two looks at what is in flight
 
-/// A run is cut into strips of 32 rows, then of 8, then of 1, whose sums stay in registers. Values stand in the order
-/// in which they are read: strip by strip, in a strip term by term.
+/// A run is cut into strips of 32 rows, then of 8, then of 1, whose sums stay in registers.
 template <class Strip>
 void each_strip(std::size_t rows, Strip&& strip) {
     std::size_t i = 0;
@@ -22,48 +24,76 @@ void each_strip(std::size_t rows, Strip&& strip) {
     for (; i < rows; ++i) strip(std::integral_constant<std::size_t, 1>(), i);
 }
 
+/// The values of a run in the order in which they are read: strip by strip, in a strip term by term.
 template <class V>
-void prefetch(const V& values, std::size_t width) {
-    for (std::size_t at = 0; at < width; at += 64 / element_size<V>) prefetch_value(values + (elements_ahead + at));
+struct ByStrips {
+    static constexpr std::size_t ahead = elements_ahead;
+
+    V values;  // of the run
+    std::size_t terms;
+
+    V of(std::size_t term, std::size_t first_row, std::size_t width) const {
+        return values + (first_row * terms + term * width);
+    }
+};
+
+/// The values of a run on their diagonals.
+template <class V>
+struct ByDiagonals {
+    static constexpr std::size_t ahead = elements_ahead / 4;  // as there are several streams
+
+    V values;
+    const std::ptrdiff_t* places;
+    std::ptrdiff_t row;  // where the run begins
+
+    V of(std::size_t term, std::size_t first_row, std::size_t) const {
+        return values + static_cast<std::size_t>(places[term] + row + static_cast<std::ptrdiff_t>(first_row));
+    }
+};
+
+template <class V>
+void prefetch(const V& values, std::size_t ahead, std::size_t width) {
+    for (std::size_t at = 0; at < width; at += 64 / element_size<V>) prefetch_value(values + (ahead + at));
 }
 
 /// y = A x in the rows of a run, the first of which x and y begin with.
-template <class V, class T>
-[[gnu::noinline]] void multiply(std::integral_constant<int, 1>, V values, const std::vector<std::ptrdiff_t>& offsets,
-                                std::size_t rows, const T* x, T* y) {
-    const std::ptrdiff_t *const first = offsets.data(), *const last = first + offsets.size();
+template <class Values, class T>
+[[gnu::noinline]] void multiply(std::integral_constant<int, 1>, Values values,
+                                const std::vector<std::ptrdiff_t>& offsets, std::size_t rows, const T* x, T* y) {
+    const std::ptrdiff_t* const offset = offsets.data();
+    const std::size_t terms = offsets.size();
     each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t i) {
         T sum[width] = {};
-        for (const std::ptrdiff_t* offset = first; offset != last; ++offset, values += width) {
-            prefetch(values, width);
-            const T* const from = x + i + *offset;
+        for (std::size_t k = 0; k < terms; ++k) {
+            const auto value = values.of(k, i, width);
+            prefetch(value, Values::ahead, width);
+            const T* const from = x + i + offset[k];
 #pragma omp simd
-            for (std::size_t r = 0; r < width; ++r) sum[r] += static_cast<T>(values[r]) * from[r];
+            for (std::size_t r = 0; r < width; ++r) sum[r] += static_cast<T>(value[r]) * from[r];
         }
         std::copy_n(sum, width, y + i);
     });
 }
 
-template <class M, class V, class T>
-[[gnu::noinline]] void multiply(M m, V values, const std::vector<std::ptrdiff_t>& offsets, std::size_t rows, const T* x,
-                                T* y) {
+template <class M, class Values, class T>
+[[gnu::noinline]] void multiply(M m, Values values, const std::vector<std::ptrdiff_t>& offsets, std::size_t rows,
+                                const T* x, T* y) {
     const auto stride = static_cast<std::ptrdiff_t>(m);
+    const std::size_t terms = offsets.size();
     each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t begin) {
-        prefetch(values, width * offsets.size());
+        for (std::size_t k = 0; k < terms; ++k) prefetch(values.of(k, begin, width), Values::ahead, width);
         for (std::size_t r = 0; r < width; ++r) {
             const auto i = static_cast<std::ptrdiff_t>(begin + r);
             cover(m, [&]<int Width>(int c) {
                 T sum[Width] = {};
-                V value = values + r;
-                for (const std::ptrdiff_t offset : offsets) {
-                    const T* const from = x + (i + offset) * stride + c;
-                    for (int j = 0; j < Width; ++j) sum[j] += static_cast<T>(value[0]) * from[j];
-                    value += width;
+                for (std::size_t k = 0; k < terms; ++k) {
+                    const T* const from = x + (i + offsets[k]) * stride + c;
+                    const T value = static_cast<T>(values.of(k, begin, width)[r]);
+                    for (int j = 0; j < Width; ++j) sum[j] += value * from[j];
                 }
                 std::copy_n(sum, Width, y + i * stride + c);
             });
         }
-        values += width * offsets.size();
     });
 }
 
@@ -92,7 +122,7 @@ void RowsInStep<T>::add(const Index* start, const Index* columns, Index begin, I
             if (fresh) patterns_.push_back(std::move(pattern));
             runs_.push_back({i, i + 1, known->second});
         }
-        nonzeros_ += static_cast<std::size_t>(count);
+        kept_ += static_cast<std::size_t>(count);
         given_up_ = patterns_.size() > most_different;
     }
 }
@@ -100,14 +130,15 @@ void RowsInStep<T>::add(const Index* start, const Index* columns, Index begin, I
 template <class T>
 void RowsInStep<T>::finish(const Index* start, const T* values) {
     known_.clear();
-    if (given_up_ || added_ < shortest_average * static_cast<Index>(runs_.size())) {
+    if (given_up_ || runs_.empty() || added_ < shortest_average * static_cast<Index>(runs_.size())) {
         *this = {};
         return;
     }
+    if (keep_diagonals(start, values)) return;
     typename PackedValues<T>::Survey survey;
     for (const auto& run : runs_)
         std::for_each(values + start[run.begin], values + start[run.end], [&](T value) { survey.see(value); });
-    values_ = PackedValues<T>(survey, nonzeros_, elements_ahead, [&](auto put) {
+    values_ = PackedValues<T>(survey, kept_, elements_ahead, [&](auto put) {
         for (const auto& [begin, end, pattern] : runs_) {
             const std::size_t terms = patterns_[static_cast<std::size_t>(pattern)].size();
             const T* const from = values + start[begin];  // rows of a run are of one length
@@ -119,6 +150,58 @@ void RowsInStep<T>::finish(const Index* start, const T* values) {
     });
 }
 
+/// Where the matrix is symmetric in these rows, and its diagonals are few and nearly full: keeps those on and above the
+/// main one. The value of a pair of entries stands in the row of its lower index. False: nothing was done.
+template <class T>
+bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
+    std::map<std::ptrdiff_t, std::size_t> diagonals;  // offset, and which it is
+    std::ptrdiff_t lowest = runs_.front().begin;
+    for (const auto& [begin, end, pattern] : runs_)
+        for (const std::ptrdiff_t offset : patterns_[static_cast<std::size_t>(pattern)]) {
+            diagonals.try_emplace(std::abs(offset), diagonals.size());
+            lowest = std::min(lowest, begin + std::min<std::ptrdiff_t>(offset, 0));
+        }
+    const auto rows = static_cast<std::size_t>(runs_.back().end - lowest);
+    if (static_cast<double>(diagonals.size() * rows) > most_of_nonzeros * static_cast<double>(kept_)) return false;
+    // Diagonals that began at the same place of a page would be in each other's way in the first cache.
+    constexpr std::size_t page = 4096 / sizeof(T), stagger = 9 * 64 / sizeof(T);
+    const std::size_t length = (rows + page - 1) / page * page + stagger, size = diagonals.size() * length;
+
+    places_.resize(patterns_.size());
+    for (std::size_t p = 0; p < patterns_.size(); ++p)
+        for (const std::ptrdiff_t offset : patterns_[p])
+            places_[p].push_back(static_cast<std::ptrdiff_t>(diagonals[std::abs(offset)] * length) +
+                                 std::min<std::ptrdiff_t>(offset, 0) - lowest);
+    constexpr T none = std::numeric_limits<T>::quiet_NaN();
+    Buffer<T> kept(size);
+    std::ranges::fill(kept.values(), none);
+    std::size_t different = 0;
+    for (const auto& [begin, end, pattern] : runs_)
+        for (Index i = begin; i < end; ++i) {
+            const T* value = values + start[i];
+            for (const std::ptrdiff_t place : places_[static_cast<std::size_t>(pattern)]) {
+                T& there = kept[place + i];
+                if (std::isnan(there)) {
+                    there = *value;
+                    ++different;
+                } else if (there != *value) {
+                    places_.clear();
+                    return false;
+                }
+                ++value;
+            }
+        }
+    typename PackedValues<T>::Survey survey;
+    for (T& value : kept.values()) {
+        if (std::isnan(value)) value = 0;
+        survey.see(value);
+    }
+    values_ =
+        PackedValues<T>(survey, size, elements_ahead, [&](auto put) { std::ranges::for_each(kept.values(), put); });
+    kept_ = different;
+    return true;
+}
+
 template <class T>
 void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
     values_.visit([&](auto values) {
@@ -126,11 +209,17 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
             pieces(0, runs_.size(), [&](std::size_t first, std::size_t last) {
                 for (std::size_t k = first; k < last; ++k) {
                     const auto& [begin, end, number] = runs_[k];
-                    const auto& pattern = patterns_[static_cast<std::size_t>(number)];
+                    const auto pattern = static_cast<std::size_t>(number);
+                    const auto& offsets = patterns_[pattern];
                     const auto rows = static_cast<std::size_t>(end - begin);
                     const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
-                    multiply(width, values, pattern, rows, x + origin, y + origin);
-                    values += rows * pattern.size();
+                    if (is_symmetric()) {
+                        multiply(width, ByDiagonals{values, places_[pattern].data(), begin}, offsets, rows, x + origin,
+                                 y + origin);
+                    } else {
+                        multiply(width, ByStrips{values, offsets.size()}, offsets, rows, x + origin, y + origin);
+                        values += rows * offsets.size();
+                    }
                 }
             });
         });
@@ -139,7 +228,7 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
 
 template <class T>
 double RowsInStep<T>::bytes() const {
-    return static_cast<double>(runs_.size() * sizeof(Run)) + values_.bytes();
+    return static_cast<double>(runs_.size() * sizeof(Run)) + static_cast<double>(kept_ * values_.width());
 }
 
 template class RowsInStep<double>;

@@ -45,7 +45,7 @@ inline constexpr StorageName storage_names[] = {{"auto", Storage::automatic},   
 /// so that its sum is two loops without branches. Where rows repeat (constant coefficients on a regular grid), products
 /// read the interior ones from runs of equal rows instead; where their columns run in step, from runs of those;
 /// elsewhere, for one column, from blocks of neighbours with much the same columns, or from slices with narrower
-/// columns and values.
+/// columns and values. Runs in step and blocks of a symmetric matrix keep one of two mirror images.
 template <class T>
 class CsrMatrix {
 public:
@@ -97,6 +97,7 @@ public:
         Index in_step = 0;                               ///< rows in runs whose columns run in step
         Index blocked = 0;                               ///< rows in blocks of neighbours
         Index sliced = 0;                                ///< rows in slices
+        Index halved_in_step = 0, halved_blocks = 0;     ///< rows of those that keep one of two mirror images
         Index interface = 0;                             ///< rows that wait for the halo
         double interior_bytes = 0, interface_bytes = 0;  ///< of the matrix alone, that a product reads
         double more_for_several = 0;                     ///< bytes that a product of several columns reads besides
@@ -106,6 +107,8 @@ public:
     /// Collective. How many rows of all ranks a product of so many columns reads in each form, by its name in
     /// storage_names.
     std::vector<std::pair<std::string_view, Global>> rows_by_storage(int columns) const;
+    /// Collective. How many of them are of a symmetric matrix and keep one of two mirror images.
+    Global halved_rows(int columns) const;
     /// Collective. The name of the form of most rows.
     std::string_view main_storage(int columns) const;
     /// Collective. Bytes of the matrix that such a product reads for a nonzero; NaN where there is none.

@@ -13,8 +13,9 @@ namespace stretto {
 
 /// Rows of a matrix whose columns run in step: each has the columns of the row before it, moved on by one, as on
 /// regular grids and in Kronecker products. Such a run has its columns once, relative to the diagonal, and the values
-/// of neighbouring rows side by side, so that a product does many rows at once, without indirect addresses. Values are
-/// packed. Terms are summed in the order of the compressed rows.
+/// of neighbouring rows side by side, so that a product does many rows at once, without indirect addresses. Where the
+/// matrix is symmetric, and its diagonals are few, a value that is its own mirror image's, too, is kept once: the
+/// product finds it in cache again. Values are packed. Terms are summed in the order of the compressed rows.
 template <class T>
 class RowsInStep {
 public:
@@ -30,12 +31,16 @@ public:
     /// y = A x in the rows added, for m columns. `pieces` are of runs.
     void apply(const T* x, T* y, int m, Pieces pieces) const;
 
+    /// Whether values are kept once for a pair of entries.
+    bool is_symmetric() const { return !places_.empty(); }
+
     /// Bytes of runs and values.
     double bytes() const;
 
 private:
     static constexpr int most_different = 1024;
     static constexpr Index shortest_average = 8;
+    static constexpr double most_of_nonzeros = 0.75;  ///< on half of the diagonals, where these pay
 
     struct Run {
         Index begin, end;
@@ -43,13 +48,16 @@ private:
     };
     using Pattern = std::vector<std::ptrdiff_t>;  // columns minus row
 
+    bool keep_diagonals(const Index* start, const T* values);
     bool continues(const Run& run, const Index* columns, Index count, Index row) const;
 
     std::vector<Run> runs_;
     std::vector<Pattern> patterns_;
     std::map<Pattern, int> known_;
-    std::size_t nonzeros_ = 0;
+    std::size_t kept_ = 0;  // values
     PackedValues<T> values_;
+    // Where values are on diagonals: for each term of a pattern, where row 0 would have its value.
+    std::vector<std::vector<std::ptrdiff_t>> places_;
     Index added_ = 0;
     bool given_up_ = false;
 };
