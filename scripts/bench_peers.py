@@ -44,7 +44,7 @@ PAIRS = {
     "s_step_gmres:s=5": (("petsc", "gmres"), ("belos", "TPETRA GMRES S-STEP")),
 }
 PRODUCTS = {"product", *(theirs for _, theirs in PAIRS["product"])}  # no methods: y = A b alone
-SOLVED = {"definite": ("cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=1"),
+SOLVED = {"definite": ("cg", "single_reduction_cg", "pipelined_cg"),
           "any": ("bicgstab", "improved_bicgstab", "pipelined_bicgstab", "gmres")}
 WARM_UP = 20  # iterations of CG that the deep pipelines begin with, and which are not to be in their time
 LEAST_TIMED = 10  # iterations

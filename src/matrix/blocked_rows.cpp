@@ -227,7 +227,7 @@ BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* v
 }
 
 template <class T>
-void BlockedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
+void BlockedRows<T>::apply(const T* x, T* y, Pieces pieces, FinishedRows& finished) const {
     values_.visit([&](auto values) {
         const std::uint16_t* steps = steps_.data();
         Index cleared = blocks_.front().row;
@@ -246,6 +246,7 @@ void BlockedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
                 });
                 steps += terms + images;
                 values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms + images);
+                finished(row, row + height);
             }
         });
     });

@@ -248,49 +248,54 @@ void CsrMatrix<T>::check_shapes(MultiVector<T> x, MultiVector<T> y) const {
 }
 
 template <class T>
-void CsrMatrix<T>::apply(MultiVector<T> x, MultiVector<T> y) const {
+void CsrMatrix<T>::multiply(MultiVector<T> x, MultiVector<T> y, const RowWork* work) const {
     check_shapes(x, y);
     const double after = interface_bytes(x.columns());
     auto arriving = halo_.start(x.data(), x.columns(), threads_);
     comm_->charge(bytes(x.columns()) - after);
-    multiply_interior(x, y);
+    multiply_interior(x, y, work);
     if (halo_.empty()) return;
     arriving.wait();
     comm_->charge(after);
-    multiply_interface(x, y);
+    multiply_interface(x, y, work);
 }
 
 template <class T>
 void CsrMatrix<T>::apply_local(MultiVector<T> x, MultiVector<T> y) const {
     check_shapes(x, y);
     comm_->charge(bytes(x.columns()));
-    multiply_interior(x, y);
-    if (!halo_.empty()) multiply_interface(x, y);
+    multiply_interior(x, y, nullptr);
+    if (!halo_.empty()) multiply_interface(x, y, nullptr);
 }
 
 template <class T>
-void CsrMatrix<T>::multiply_interior(MultiVector<T> x, MultiVector<T> y) const {
+void CsrMatrix<T>::multiply_interior(MultiVector<T> x, MultiVector<T> y, const RowWork* work) const {
     with_columns(x.columns(), [&](auto m) {
         const Index *const start = start_.data(), *const columns = columns_.data();
         const T *const values = values_.data(), *const from = x.data();
         T* const to = y.data();
         each_part([&](std::size_t part) {
             const int thread = static_cast<int>(part);
+            FinishedRows finished(work, thread, m);
             const auto compressed = [&](std::monostate) {
                 Pieces pieces(comm_, thread, rows_of_a_piece);
                 for (const auto [begin, end] : interior_[part])
                     pieces(begin, end, [&](std::size_t first, std::size_t last) {
-                        multiply(m, start, columns, values, static_cast<Index>(first), static_cast<Index>(last), from,
-                                 to);
+                        for (std::size_t i = first; i < last; i += rows_of_a_piece) {
+                            const auto here = static_cast<Index>(i);
+                            const auto next = static_cast<Index>(std::min<std::size_t>(last, i + rows_of_a_piece));
+                            stretto::multiply(m, start, columns, values, here, next, from, to);
+                            finished(here, next);
+                        }
                     });
             };
             std::visit(Overloaded{compressed,
                                   [&](const OfOneColumn auto& form) {
                                       if (m > 1) return compressed({});
-                                      form.apply(from, to, Pieces(comm_, thread, form.between_polls));
+                                      form.apply(from, to, Pieces(comm_, thread, form.between_polls), finished);
                                   },
                                   [&](const auto& form) {
-                                      form.apply(from, to, m, Pieces(comm_, thread, form.between_polls));
+                                      form.apply(from, to, m, Pieces(comm_, thread, form.between_polls), finished);
                                   }},
                        form_[part]);
         });
@@ -298,20 +303,23 @@ void CsrMatrix<T>::multiply_interior(MultiVector<T> x, MultiVector<T> y) const {
 }
 
 template <class T>
-void CsrMatrix<T>::multiply_interface(MultiVector<T> x, MultiVector<T> y) const {
+void CsrMatrix<T>::multiply_interface(MultiVector<T> x, MultiVector<T> y, const RowWork* work) const {
     with_columns(x.columns(), [&](auto m) {
         const auto stride = static_cast<std::size_t>(m);
         const Index *const start = start_.data(), *const columns = columns_.data();
         const T *const values = values_.data(), *const from = x.data(), *const halo = halo_.values(m);
         T* const to = y.data();
         each_part([&](std::size_t part) {
-            for (const auto [i, halo_begin] : interface_[part])
+            FinishedRows finished(work, static_cast<int>(part), m);
+            for (const auto [i, halo_begin] : interface_[part]) {
                 cover(m, [&]<int Width>(int c) {
                     RowSums<Width, T> sums;
                     sums.add(values, columns, start[i], halo_begin, from + c, stride);
                     sums.add(values, columns, halo_begin, start[i + 1], halo + c, stride, local_rows_);
                     sums.store(to + static_cast<std::size_t>(i) * stride + c);
                 });
+                finished(i, i + 1);
+            }
         });
     });
 }

@@ -81,7 +81,7 @@ void RepeatedRows<T>::finish() {
 }
 
 template <class T>
-void RepeatedRows<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
+void RepeatedRows<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const {
     const auto width = static_cast<std::size_t>(m);
     const auto multiply = [&](const Row& terms, std::size_t at, std::size_t last) {
         for (; at < last; at += piece) {
@@ -98,6 +98,7 @@ void RepeatedRows<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
                 else
                     pass<false>(count, &values_[k], from, y + at, size);
             }
+            finished(static_cast<Index>(at / width), static_cast<Index>((at + size) / width));  // whole rows
         }
     };
     for (const auto& [begin, end, row] : runs_)

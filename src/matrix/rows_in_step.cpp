@@ -35,6 +35,9 @@ struct ByStrips {
     V of(std::size_t term, std::size_t first_row, std::size_t width) const {
         return values + (first_row * terms + term * width);
     }
+    auto value(std::size_t term, std::size_t first_row, std::size_t width, std::size_t row) const {
+        return values[first_row * terms + row + term * width];
+    }
 };
 
 /// The values of a run on their diagonals.
@@ -42,12 +45,12 @@ template <class V>
 struct ByDiagonals {
     static constexpr std::size_t ahead = elements_ahead / 4;  // as there are several streams
 
-    V values;
-    const std::ptrdiff_t* places;
-    std::ptrdiff_t row;  // where the run begins
+    V values;  // of the run's first row, before places
+    const std::size_t* places;
 
-    V of(std::size_t term, std::size_t first_row, std::size_t) const {
-        return values + static_cast<std::size_t>(places[term] + row + static_cast<std::ptrdiff_t>(first_row));
+    V of(std::size_t term, std::size_t first_row, std::size_t) const { return values + (first_row + places[term]); }
+    auto value(std::size_t term, std::size_t first_row, std::size_t, std::size_t row) const {
+        return values[first_row + row + places[term]];
     }
 };
 
@@ -88,7 +91,7 @@ template <class M, class Values, class T>
                 T sum[Width] = {};
                 for (std::size_t k = 0; k < terms; ++k) {
                     const T* const from = x + (i + offsets[k]) * stride + c;
-                    const T value = static_cast<T>(values.of(k, begin, width)[r]);
+                    const auto value = static_cast<T>(values.value(k, begin, width, r));
                     for (int j = 0; j < Width; ++j) sum[j] += value * from[j];
                 }
                 std::copy_n(sum, Width, y + i * stride + c);
@@ -155,23 +158,27 @@ void RowsInStep<T>::finish(const Index* start, const T* values) {
 template <class T>
 bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
     std::map<std::ptrdiff_t, std::size_t> diagonals;  // offset, and which it is
-    std::ptrdiff_t lowest = runs_.front().begin;
+    std::ptrdiff_t lowest = runs_.front().begin, furthest = 0;
     for (const auto& [begin, end, pattern] : runs_)
         for (const std::ptrdiff_t offset : patterns_[static_cast<std::size_t>(pattern)]) {
             diagonals.try_emplace(std::abs(offset), diagonals.size());
+            furthest = std::max(furthest, -offset);
             lowest = std::min(lowest, begin + std::min<std::ptrdiff_t>(offset, 0));
         }
     const auto rows = static_cast<std::size_t>(runs_.back().end - lowest);
     if (static_cast<double>(diagonals.size() * rows) > most_of_nonzeros * static_cast<double>(kept_)) return false;
     // Diagonals that began at the same place of a page would be in each other's way in the first cache.
     constexpr std::size_t page = 4096 / sizeof(T), stagger = 9 * 64 / sizeof(T);
-    const std::size_t length = (rows + page - 1) / page * page + stagger, size = diagonals.size() * length;
+    const std::size_t length = (rows + page - 1) / page * page + stagger;
+    const auto front = static_cast<std::size_t>(furthest);  // so that no place is before the first
+    const std::size_t size = front + diagonals.size() * length;
 
+    lowest_ = lowest;
     places_.resize(patterns_.size());
     for (std::size_t p = 0; p < patterns_.size(); ++p)
         for (const std::ptrdiff_t offset : patterns_[p])
-            places_[p].push_back(static_cast<std::ptrdiff_t>(diagonals[std::abs(offset)] * length) +
-                                 std::min<std::ptrdiff_t>(offset, 0) - lowest);
+            places_[p].push_back(front + diagonals[std::abs(offset)] * length -
+                                 static_cast<std::size_t>(std::max<std::ptrdiff_t>(-offset, 0)));
     constexpr T none = std::numeric_limits<T>::quiet_NaN();
     Buffer<T> kept(size);
     std::ranges::fill(kept.values(), none);
@@ -179,8 +186,8 @@ bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
     for (const auto& [begin, end, pattern] : runs_)
         for (Index i = begin; i < end; ++i) {
             const T* value = values + start[i];
-            for (const std::ptrdiff_t place : places_[static_cast<std::size_t>(pattern)]) {
-                T& there = kept[place + i];
+            for (const std::size_t place : places_[static_cast<std::size_t>(pattern)]) {
+                T& there = kept[place + static_cast<std::size_t>(i - lowest)];
                 if (std::isnan(there)) {
                     there = *value;
                     ++different;
@@ -203,7 +210,7 @@ bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
 }
 
 template <class T>
-void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
+void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const {
     values_.visit([&](auto values) {
         with_columns(m, [&](auto width) {
             pieces(0, runs_.size(), [&](std::size_t first, std::size_t last) {
@@ -214,12 +221,14 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces) const {
                     const auto rows = static_cast<std::size_t>(end - begin);
                     const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
                     if (is_symmetric()) {
-                        multiply(width, ByDiagonals{values, places_[pattern].data(), begin}, offsets, rows, x + origin,
-                                 y + origin);
+                        multiply(width,
+                                 ByDiagonals{values + static_cast<std::size_t>(begin - lowest_), places_[pattern].data()},
+                                 offsets, rows, x + origin, y + origin);
                     } else {
                         multiply(width, ByStrips{values, offsets.size()}, offsets, rows, x + origin, y + origin);
                         values += rows * offsets.size();
                     }
+                    finished(begin, end);
                 }
             });
         });

@@ -35,9 +35,17 @@ SlicedRows<T>::SlicedRows(const Index* start, const Index* columns, const T* val
     const auto length = [start](Index row) { return start[row + 1] - start[row]; };
     const auto count = static_cast<std::ptrdiff_t>(rows.size());
     double nonzeros = 0;
-    for (std::ptrdiff_t at = 0; at < count; at += window)
-        std::stable_sort(rows.begin() + at, rows.begin() + std::min(count, at + window),
-                         [&](Index a, Index b) { return length(a) > length(b); });
+    for (std::ptrdiff_t at = 0; at < count; at += window) {
+        const auto first = rows.begin() + at, last = rows.begin() + std::min(count, at + window);
+        windows_.push_back(stretches_.size());
+        for (auto row = first; row != last; ++row)
+            if (row != first && stretches_.back().end == *row)
+                ++stretches_.back().end;
+            else
+                stretches_.push_back({*row, *row + 1});
+        std::stable_sort(first, last, [&](Index a, Index b) { return length(a) > length(b); });
+    }
+    windows_.push_back(stretches_.size());
     typename PackedValues<T>::Survey survey;
     for (std::ptrdiff_t at = 0; at < count; at += height) {
         Slice slice{length(rows[static_cast<std::size_t>(at)]), {}};
@@ -90,7 +98,7 @@ bool SlicedRows<T>::place_columns(const Index* start, const Index* columns) {
 }
 
 template <class T>
-void SlicedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
+void SlicedRows<T>::apply(const T* x, T* y, Pieces pieces, FinishedRows& finished) const {
     values_.visit([&](auto values) {
         const Index* nearest = nearest_.data();
         const std::uint16_t* further = further_.data();
@@ -104,6 +112,9 @@ void SlicedRows<T>::apply(const T* x, T* y, Pieces pieces) const {
                 nearest += terms;
                 further += height * terms;
                 values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms);
+                if ((s + 1) % slices_of_window > 0 && s + 1 < slices_.size()) continue;
+                for (std::size_t k = windows_[s / slices_of_window]; k < windows_[s / slices_of_window + 1]; ++k)
+                    finished(stretches_[k].begin, stretches_[k].end);
             }
         });
     });

@@ -8,7 +8,7 @@
 
 namespace stretto {
 namespace {
-constexpr std::size_t rows_of_a_piece = 1024;
+constexpr std::size_t rows_of_a_piece = 1024;  // which stay in cache for what is done with them
 }  // namespace
 
 Jacobi::Jacobi(const CsrMatrix<double>& A) : comm_(&A.comm()), threads_(A.threads()), inverse_(A.diagonal()) {
@@ -20,16 +20,21 @@ Jacobi::Jacobi(const CsrMatrix<double>& A) : comm_(&A.comm()), threads_(A.thread
     zeros_ = all_sum(A.comm(), zeros);
 }
 
-void Jacobi::apply(MultiVector<double> r, MultiVector<double> z) const {
+void Jacobi::divide(MultiVector<double> r, MultiVector<double> z, const RowWork* work) const {
     comm_->charge(bytes(r.columns()));
     const auto m = static_cast<std::size_t>(r.columns());
     parallel(threads_, [&](int t, int threads) {
         const Share rows(inverse_.size(), t, threads);
+        FinishedRows finished(work, t, r.columns());
         Pieces(comm_, t, rows_of_a_piece)(rows.begin, rows.end, [&](std::size_t begin, std::size_t end) {
-            const double* from = r.data() + begin * m;
-            double* to = z.data() + begin * m;
-            for (std::size_t row = begin; row < end; ++row, from += m, to += m)
-                for (std::size_t j = 0; j < m; ++j) to[j] = inverse_[row] * from[j];
+            for (std::size_t next; begin < end; begin = next) {
+                next = std::min(end, begin + rows_of_a_piece);
+                const double* from = r.data() + begin * m;
+                double* to = z.data() + begin * m;
+                for (std::size_t row = begin; row < next; ++row, from += m, to += m)
+                    for (std::size_t j = 0; j < m; ++j) to[j] = inverse_[row] * from[j];
+                finished(static_cast<Index>(begin), static_cast<Index>(next));
+            }
         });
     });
 }

@@ -22,6 +22,7 @@
 #include "stretto/core/comm.hpp"
 #include "stretto/core/panel_kernels.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/core/row_work.hpp"
 #include "stretto/core/statement.hpp"
 
 namespace stretto {
@@ -102,29 +103,14 @@ public:
     /// Runs the statements over `rows` rows; the dot products of this rank, K × m values, go to `dots`.
     template <class... S>
     void run(Index rows, double* dots, const S&... statements) {
-        coefficients_.clear();
         const auto total = static_cast<std::size_t>(rows);
         // Waking the threads costs more than a short vector takes.
         const int threads = total * columns_ < serial_below ? 1 : threads_;
-        constexpr bool panels = (has_panels<S> || ...);
-        lanes_ = panels ? panel_lanes() : vector_lanes_;
-        share_coefficients_ = !panels;
-        std::size_t sums = 0;
-        (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
-        accumulators_.assign(static_cast<std::size_t>(threads) * sums, T{});
-
+        const std::size_t sums = begin(threads, statements...);
         std::size_t place = 0;
         if (formulation_ == Formulation::merged) {
             const auto bound = bind(group(statements...), place);
-            std::size_t lanes = lanes_;
-            if constexpr (!panels) {
-                Pass vectors;
-                (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
-                const std::size_t arrays =
-                    static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + sums / lanes_;
-                if (arrays > 0) lanes = about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
-            }
-            pass(total, threads, sums, lanes, bound);
+            pass(total, threads, sums, lanes_together(sums, statements...), bound);
         } else {
             (for_each_statement(
                  [&](const auto& s) {
@@ -140,11 +126,61 @@ public:
                  statements),
              ...);
         }
-        place = 0;
-        (for_each_statement([&](const auto& s) { dots = fold(s, threads, sums, place, dots); }, statements), ...);
+        fold_all(threads, sums, dots, statements...);
+    }
+
+    /// Runs statements on rows as a product finishes them: `product(work)` calls work(part, begin, end) with each row
+    /// once, in `parts` parts.
+    template <class Product, class... S>
+    void run_with(int parts, Product&& product, double* dots, const S&... statements) {
+        static_assert((!has_panels<S> && ...));
+        const std::size_t sums = begin(parts, statements...);
+        std::size_t place = 0;
+        const auto bound = bind(group(statements...), place);
+        const std::size_t lanes = lanes_together(sums, statements...);
+        const auto work = [&](int part, Index begin, Index end) {
+            T* const accumulators = accumulators_.data() + static_cast<std::size_t>(part) * sums;
+            const std::size_t last = static_cast<std::size_t>(end) * columns_;
+            for (std::size_t at = static_cast<std::size_t>(begin) * columns_; at < last; at += lanes)
+                run_block(bound, at, std::min(lanes, last - at), accumulators);
+        };
+        product(RowWork(work));
+        fold_all(parts, sums, dots, statements...);
     }
 
 private:
+    /// Clears what dot products add up in. Returns the size of that for a thread.
+    template <class... S>
+    std::size_t begin(int threads, const S&... statements) {
+        coefficients_.clear();
+        constexpr bool panels = (has_panels<S> || ...);
+        lanes_ = panels ? panel_lanes() : vector_lanes_;
+        share_coefficients_ = !panels;
+        std::size_t sums = 0;
+        (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
+        accumulators_.assign(static_cast<std::size_t>(threads) * sums, T{});
+        return sums;
+    }
+
+    /// The lanes of a block of a group that is bound.
+    template <class... S>
+    std::size_t lanes_together(std::size_t sums, const S&... statements) const {
+        if constexpr (!(has_panels<S> || ...)) {
+            Pass vectors;
+            (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
+            const std::size_t arrays =
+                static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + sums / lanes_;
+            if (arrays > 0) return about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
+        }
+        return lanes_;
+    }
+
+    template <class... S>
+    void fold_all(int threads, std::size_t sums, double* dots, const S&... statements) const {
+        std::size_t place = 0;
+        (for_each_statement([&](const auto& s) { dots = fold(s, threads, sums, place, dots); }, statements), ...);
+    }
+
     // Measured with 15 arrays: 48 to 64 lanes are best, 72 cost a tenth, 112 a fifth; with 25, 24 to 32 are, and 64
     // cost two thirds. Vectors, coefficients and sums count alike.
     static constexpr std::size_t most_lanes = 64, block_bytes = 6656;

@@ -7,6 +7,7 @@
 
 #include "stretto/core/execute.hpp"
 #include "stretto/core/inflight.hpp"
+#include "stretto/core/row_work.hpp"
 #include "stretto/core/workspace.hpp"
 
 namespace stretto {
@@ -59,15 +60,14 @@ public:
     /// Runs statements as one group and starts summing their dot products over the ranks.
     template <class... S>
     [[nodiscard]] auto start(const S&... statements) {
-        constexpr int K = std::min((0 + ... + S::dots), many_dots);
-        static_assert(K > 0, "no dot product to start: V.run(…)");
-        const int count = count_dots(statements...);
-        const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(columns());
-        auto& slot = sums_.take(size + 1);
-        execute(slot.mine.data(), statements...);
-        slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
-        ++ledger().now().reductions;
-        return InFlight<T, K>(comm_, sums_, slot, count);
+        return start_sums([&](double* dots) { execute(dots, statements...); }, statements...);
+    }
+    /// The same after a product, y <<= A * x, whose rows the statements take up while they are in cache, where the
+    /// operator hands them on.
+    template <class Product, class... S>
+        requires requires(const Product& product) { product.A->parts(); }
+    [[nodiscard]] auto start(const Product& product, const S&... statements) {
+        return start_sums([&](double* dots) { execute_with(product, dots, statements...); }, statements...);
     }
 
     /// Watches a flag that may be raised at any time (by a signal handler); all ranks see it at the same
@@ -92,6 +92,42 @@ private:
     template <class... S>
     static constexpr char one_of = 0;
 
+    template <class Work, class... S>
+    auto start_sums(Work&& work, const S&... statements) {
+        constexpr int K = std::min((0 + ... + S::dots), many_dots);
+        static_assert(K > 0, "no dot product to start: V.run(…)");
+        const int count = count_dots(statements...);
+        const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(columns());
+        auto& slot = sums_.take(size + 1);
+        work(slot.mine.data());
+        slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
+        ++ledger().now().reductions;
+        return InFlight<T, K>(comm_, sums_, slot, count);
+    }
+
+    template <class Product, class... S>
+    void execute_with(const Product& product, double* dots, const S&... statements) {
+        const auto& [A, x, y] = product;
+        if (A->parts() == 0 || executor_.formulation() == Formulation::basic) {
+            A->apply(x, y);
+            return execute(dots, statements...);
+        }
+        Pass in_cache;
+        in_cache.read(x.data());
+        in_cache.read(y.data());
+        account(traffic_after(in_cache, Formulation::merged, statements...),
+                traffic_after<Said::unguarded>(in_cache, Formulation::merged, statements...));
+        executor_.run_with(
+            A->parts(), [&](const RowWork& work) { A->apply(x, y, work); }, dots, statements...);
+    }
+
+    void account(const Traffic& all, const Traffic& own) {
+        const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * columns();
+        ledger().now().add(own, vector_bytes);
+        ledger().at(Phase::safeguard).add(all - own, vector_bytes);
+        comm_.charge(static_cast<double>(all.reads + all.writes) * vector_bytes);
+    }
+
     template <class... S>
     void execute(double* dots, const S&... statements) {
         const auto formulation = executor_.formulation();
@@ -100,11 +136,7 @@ private:
             ledger().time(only_dots(statements...) ? Kernel::dots : Kernel::vectors,
                           {ledger().phase() == Phase::iteration ? &one_of<S...> : nullptr, static_cast<int>(all.reads),
                            static_cast<int>(all.writes), dots ? count_dots(statements...) : 0});
-        const Traffic own = traffic<Said::unguarded>(formulation, statements...);
-        const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * columns();
-        ledger().now().add(own, vector_bytes);
-        ledger().at(Phase::safeguard).add(all - own, vector_bytes);
-        comm_.charge(static_cast<double>(all.reads + all.writes) * vector_bytes);
+        account(all, traffic<Said::unguarded>(formulation, statements...));
         executor_.run(rows_, dots, statements...);
     }
 

@@ -10,6 +10,7 @@
 //     each(l, [&](int k) { return … ; })   l statements of one kind, where l is known only when running
 //     W <<= (W - Q * S) / R                the same for panels (panel.hpp): tall blocks of vectors, small dense S and R
 //     dots(Q, W)                           all products of a vector of Q with one of W
+//     s <<= A * p                          a product, first in its group (linear_map.hpp)
 //     guard(dot(r0, s))                    is no part of the paper's method but of its safeguards: counted apart
 //
 // They are values that know what they read and write; nothing is computed here. Meaning of a group: for every
@@ -464,11 +465,10 @@ bool only_dots(const S&... statements) {
 
 enum class Formulation { basic, merged };
 
-/// Vector reads and writes of statements said together.
+/// Vector reads and writes of statements said together, `merged` being what they find in cache.
 template <Said said = Said::all, class... S>
-Traffic traffic(Formulation formulation, const S&... statements) {
-    Traffic total;
-    Pass merged;
+Traffic traffic_after(Pass merged, Formulation formulation, const S&... statements) {
+    Traffic total = Traffic{} - merged.traffic();
     const auto count = [&](const auto& s) {
         if (formulation == Formulation::merged) return note(merged, s);
         for_each_call(
@@ -482,6 +482,10 @@ Traffic traffic(Formulation formulation, const S&... statements) {
     (for_each_statement<said>(count, statements), ...);
     total += merged.traffic();
     return total;
+}
+template <Said said = Said::all, class... S>
+Traffic traffic(Formulation formulation, const S&... statements) {
+    return traffic_after<said>({}, formulation, statements...);
 }
 
 }  // namespace stretto

@@ -7,6 +7,7 @@
 
 #include "stretto/core/buffer.hpp"
 #include "stretto/core/comm.hpp"
+#include "stretto/core/row_work.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/matrix/packed_values.hpp"
 
@@ -34,7 +35,7 @@ public:
     static constexpr std::size_t between_polls = 16;  ///< blocks
     /// y = A x in these rows, for one column; y between the first and the last of them is written to. `pieces` are of
     /// blocks.
-    void apply(const T* x, T* y, Pieces pieces) const;
+    void apply(const T* x, T* y, Pieces pieces, FinishedRows& finished) const;
 
     /// Bytes that a product reads.
     double bytes() const;

@@ -12,6 +12,7 @@
 #include "stretto/core/comm.hpp"
 #include "stretto/core/multivector.hpp"
 #include "stretto/core/panel.hpp"
+#include "stretto/core/row_work.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/matrix/blocked_rows.hpp"
 #include "stretto/matrix/halo.hpp"
@@ -59,7 +60,11 @@ public:
     /// Collective. y = A x for n_local × m vectors, m ≥ 1. Interior rows hide the exchange of the halo.
     /// Allocates only in the first call with a given m. Only one apply of a matrix may run at a time. Throws
     /// InputError when the shapes disagree.
-    void apply(MultiVector<T> x, MultiVector<T> y) const;
+    void apply(MultiVector<T> x, MultiVector<T> y) const { multiply(x, y, nullptr); }
+    /// The same; hands rows of y on as soon as they are there, each once, x's rows with them still as they were.
+    void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { multiply(x, y, &work); }
+    /// The parts that rows are handed on from, one for each thread.
+    int parts() const { return threads_; }
 
     /// y = A x where the halo's values stand at halo_values(m): what is left of apply when they have come otherwise.
     void apply_local(MultiVector<T> x, MultiVector<T> y) const;
@@ -153,8 +158,9 @@ private:
     Forms count_forms() const;
     double interface_bytes(int columns) const;
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
-    void multiply_interior(MultiVector<T> x, MultiVector<T> y) const;
-    void multiply_interface(MultiVector<T> x, MultiVector<T> y) const;
+    void multiply(MultiVector<T> x, MultiVector<T> y, const RowWork* work) const;
+    void multiply_interior(MultiVector<T> x, MultiVector<T> y, const RowWork* work) const;
+    void multiply_interface(MultiVector<T> x, MultiVector<T> y, const RowWork* work) const;
 
     template <class Work>
     void each_part(Work&& work) const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/core/comm.hpp"
+#include "stretto/core/row_work.hpp"
 #include "stretto/core/types.hpp"
 
 namespace stretto {
@@ -30,7 +31,7 @@ public:
 
     static constexpr std::size_t between_polls = 4096;  ///< elements of y
     /// y = A x in the rows added, for m columns. `pieces` are of elements of y.
-    void apply(const T* x, T* y, int m, Pieces pieces) const;
+    void apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const;
 
     /// Bytes of the runs.
     double bytes() const { return static_cast<double>(runs_.size() * sizeof(Run)); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/core/comm.hpp"
+#include "stretto/core/row_work.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/matrix/packed_values.hpp"
 
@@ -29,7 +30,7 @@ public:
 
     static constexpr std::size_t between_polls = 1;  ///< runs
     /// y = A x in the rows added, for m columns. `pieces` are of runs.
-    void apply(const T* x, T* y, int m, Pieces pieces) const;
+    void apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const;
 
     /// Whether values are kept once for a pair of entries.
     bool is_symmetric() const { return !places_.empty(); }
@@ -56,8 +57,9 @@ private:
     std::map<Pattern, int> known_;
     std::size_t kept_ = 0;  // values
     PackedValues<T> values_;
-    // Where values are on diagonals: for each term of a pattern, where row 0 would have its value.
-    std::vector<std::vector<std::ptrdiff_t>> places_;
+    // Where values are on diagonals: the lowest row or column, and for each term of a pattern where that has its value.
+    std::ptrdiff_t lowest_ = 0;
+    std::vector<std::vector<std::size_t>> places_;
     Index added_ = 0;
     bool given_up_ = false;
 };

@@ -7,6 +7,7 @@
 
 #include "stretto/core/buffer.hpp"
 #include "stretto/core/comm.hpp"
+#include "stretto/core/row_work.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/matrix/packed_values.hpp"
 
@@ -30,7 +31,7 @@ public:
     static constexpr std::size_t between_polls = 16;  ///< slices
     /// y = A x in these rows, for one column; with more, compressed rows are faster, which load a value once for all of
     /// them. `pieces` are of slices.
-    void apply(const T* x, T* y, Pieces pieces) const;
+    void apply(const T* x, T* y, Pieces pieces, FinishedRows& finished) const;
 
     /// Bytes that a product reads.
     double bytes() const;
@@ -46,7 +47,14 @@ private:
 
     bool place_columns(const Index* start, const Index* columns);
 
+    static constexpr std::size_t slices_of_window = window / height;
+    struct Stretch {
+        Index begin, end;
+    };
+
     std::vector<Slice> slices_;
+    std::vector<std::size_t> windows_;  // by window, its first stretch of rows
+    std::vector<Stretch> stretches_;    // that follow each other
     Buffer<Index> nearest_;          // of each term of a slice
     Buffer<std::uint16_t> further_;  // height of them for each
     PackedValues<T> values_;

@@ -12,7 +12,8 @@ namespace stretto {
 /// y = M⁻¹ x) for vectors of any number of columns, x and y disjoint; bytes(m) is what one such call with m
 /// columns moves through this rank's memory. Called on all ranks together. An apply_transpose(x, y), y = Aᵀ x, makes it
 /// fit for methods that need one; a has_transpose() that says no takes that back. A start_apply(x, y) may return with
-/// y's last parts in flight.
+/// y's last parts in flight. An apply(x, y, work) (row_work.hpp) hands rows of y on as soon as they are there, each once,
+/// from parts(); where these are none, it does not.
 template <class A, class T>
 concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
     a.apply(v, v);
@@ -40,6 +41,12 @@ public:
                 static_cast<const Op*>(self)->apply_powers(v, first, count, B);
             };
         }
+        if constexpr (requires(MultiVector<T> v, const RowWork& work) { op.apply(v, v, work); }) {
+            parts_ = op.parts();
+            apply_with_ = [](const void* self, MultiVector<T> x, MultiVector<T> y, const RowWork& work) {
+                static_cast<const Op*>(self)->apply(x, y, work);
+            };
+        }
         if constexpr (requires(MultiVector<T> v) { Pending(op.start_apply(v, v)); })
             start_apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
                 return static_cast<const Op*>(self)->start_apply(x, y);
@@ -62,6 +69,9 @@ public:
         return {};
     }
     bool gathers() const { return start_apply_; }
+    /// apply, with work on rows of y as soon as they are there, in so many parts; none: it cannot.
+    void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { apply_with_(op_, x, y, work); }
+    int parts() const { return parts_; }
     /// Several products for one exchange, where the operator has that (CsrMatrix).
     int prepare_powers(int h) const { return prepare_powers_ ? prepare_powers_(op_, h) : 1; }
     void apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const {
@@ -76,6 +86,8 @@ public:
 private:
     const void* op_ = nullptr;
     void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    void (*apply_with_)(const void*, MultiVector<T>, MultiVector<T>, const RowWork&) = nullptr;
+    int parts_ = 0;
     Pending (*start_apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
@@ -97,6 +109,11 @@ public:
     void apply(MultiVector<T> x, MultiVector<T> y) const {
         account([&] { op_.apply(x, y); });
     }
+    /// The same, with work on rows of y as soon as they are there, where parts() says in how many parts.
+    void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const {
+        account([&] { op_.apply(x, y, work); });
+    }
+    int parts() const { return op_.parts(); }
     /// The same, but what of y comes from other ranks may be in flight until what is returned has been waited for.
     [[nodiscard]] Pending start(MultiVector<T> x, MultiVector<T> y) const {
         Pending pending;
@@ -133,5 +150,22 @@ private:
     Kernel kernel_;
     double bytes_;
 };
+
+/// y <<= A * x, as the first statement of a group: its result goes on to the others while it is in cache, where A hands
+/// rows on. They must not change x.
+template <class T>
+struct Applied {
+    const LinearMap<T>* A;
+    MultiVector<T> x, y;
+};
+template <class T>
+auto operator*(const LinearMap<T>& A, MultiVector<T> x) {
+    return Applied<T>{&A, x, {}};
+}
+template <class T>
+Applied<T> operator<<=(MultiVector<T> y, Applied<T> product) {
+    product.y = y;
+    return product;
+}
 
 }  // namespace stretto

@@ -10,13 +10,17 @@ class Jacobi final : public Preconditioner {
 public:
     explicit Jacobi(const CsrMatrix<double>& A);
 
-    void apply(MultiVector<double> r, MultiVector<double> z) const override;
+    void apply(MultiVector<double> r, MultiVector<double> z) const override { divide(r, z, nullptr); }
+    void apply(MultiVector<double> r, MultiVector<double> z, const RowWork& work) const override { divide(r, z, &work); }
+    int parts() const override { return threads_; }
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { apply(r, z); }
     double bytes(int columns) const override;
     double stored() const override { return 8.0 * static_cast<double>(inverse_.size()); }
     std::vector<std::string> remarks() const override;
 
 private:
+    void divide(MultiVector<double> r, MultiVector<double> z, const RowWork* work) const;
+
     Comm* comm_;
     int threads_;
     Global zeros_ = 0;

@@ -18,6 +18,9 @@ public:
     virtual ~Preconditioner() = default;
     virtual void apply(MultiVector<double> r, MultiVector<double> z) const = 0;            ///< z = M⁻¹ r
     virtual void apply_transpose(MultiVector<double> r, MultiVector<double> z) const = 0;  ///< z = M⁻ᵀ r
+    /// The same as apply; hands rows of z on as soon as they are there, from so many parts. None: it does not.
+    virtual void apply(MultiVector<double> /*r*/, MultiVector<double> /*z*/, const RowWork& /*work*/) const {}
+    virtual int parts() const { return 0; }
     virtual bool has_transpose() const { return true; }
     virtual bool symmetric() const { return true; }  ///< M is, where A is: what methods for SPD matrices need
     virtual double bytes(int columns) const = 0;     ///< moved by one apply on this rank

@@ -24,13 +24,12 @@ void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T
 
     for (int k = 1; !stop.unless_positive(gamma, Status::indefinite_preconditioner); ++k) {
         const auto book = V.ledger().book(Phase::iteration);
-        A.apply(p, s);
-        auto [delta] = V.start(dot(p, s)).wait();
+        auto [delta] = V.start(s <<= A * p, dot(p, s)).wait();
         if (stop.unless_positive(delta, Status::indefinite_matrix)) break;
         alpha = gamma / delta;
         if (M) V.run(r <<= r - alpha * s);
-        M.apply(r, u);
-        auto [gamma_new, rr] = V.start(when(!M, r <<= r - alpha * s), dot(r, u), dot(r, r)).wait();
+        auto [gamma_new, rr] =
+            V.start(u <<= M * r, when(!M, r <<= r - alpha * s), dot(r, u), dot(r, r)).wait();
         beta = gamma_new / gamma;
         gamma = gamma_new;
         V.run(x <<= x + alpha * p, p <<= u + beta * p);

@@ -21,8 +21,7 @@ void single_reduction_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>&
     for (int k = 0;; ++k) {
         const auto book = V.ledger().book(Phase::iteration);
         M.apply(r, u);
-        A.apply(u, w);
-        auto [gamma, delta, rr] = V.start(dot(r, u), dot(w, u), dot(r, r)).wait();
+        auto [gamma, delta, rr] = V.start(w <<= A * u, dot(r, u), dot(w, u), dot(r, r)).wait();
         if (stop(k, rr) || stop.unless_positive(gamma, Status::indefinite_preconditioner)) break;
 
         beta = gamma / gamma_old;
