@@ -58,9 +58,13 @@ void expect_refused(const Partition& partition, const LocalRows<double>& rows, c
 // Once each, when they are there and x is still as it was, whatever the storage.
 TEST(Csr, RowsAreHandedOnOnceAsSoonAsTheyAreThere) {
     MpiComm comm;
-    const auto blocks = [](Global i, Global j) { return i / 3 == j / 3 || std::abs(i / 3 - j / 3) == 20 ? 1 + uniform(5, i, j) : 0; };
+    const auto blocks = [](Global i, Global j) {
+        return i / 3 == j / 3 || std::abs(i / 3 - j / 3) == 20 ? 1 + uniform(5, i, j) : 0;
+    };
     const auto band = [](Global i, Global j) { return std::abs(i - j) < 3 ? 1 + uniform(5, i, j) : 0; };
-    const auto loose = [](Global i, Global j) { return (7 * i * i + 13 * j) % 31 == 0 || i == j ? 1 + uniform(5, i, j) : 0; };
+    const auto loose = [](Global i, Global j) {
+        return (7 * i * i + 13 * j) % 31 == 0 || i == j ? 1 + uniform(5, i, j) : 0;
+    };
     for (const Formula& formula : std::vector<Formula>{tridiagonal, band, blocks, loose, scattered})
         for (const auto& partition : partitions(600, comm.size()))
             for (const int threads : {1, 2})
@@ -68,13 +72,15 @@ TEST(Csr, RowsAreHandedOnOnceAsSoonAsTheyAreThere) {
                     if (threads > 1 && comm.size() > 1) continue;
                     const CsrMatrix<double> A(comm, partition, rows_of(partition, comm.rank(), formula), threads);
                     const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
-                    std::vector<double> x(size), y(size, std::numeric_limits<double>::quiet_NaN()), z(size), there(size);
+                    std::vector<double> x(size), y(size, std::numeric_limits<double>::quiet_NaN()), z(size),
+                        there(size);
                     std::vector<int> times(static_cast<std::size_t>(A.local_rows()));
                     for (std::size_t i = 0; i < size; ++i) x[i] = uniform(9, static_cast<Global>(i));
                     const auto work = [&](int part, Index begin, Index end) {
                         ASSERT_LT(part, A.parts());
                         for (Index i = begin; i < end; ++i) ++times[static_cast<std::size_t>(i)];
-                        std::copy(y.begin() + begin * columns, y.begin() + end * columns, there.begin() + begin * columns);
+                        std::copy(y.begin() + begin * columns, y.begin() + end * columns,
+                                  there.begin() + begin * columns);
                     };
                     A.apply({x.data(), A.local_rows(), columns}, {y.data(), A.local_rows(), columns}, RowWork(work));
                     A.apply({x.data(), A.local_rows(), columns}, {z.data(), A.local_rows(), columns});

@@ -13,6 +13,7 @@ namespace {
 
 /// The hardware's prefetcher alone keeps a core at half of its bandwidth: ask for values this many elements ahead.
 constexpr std::size_t elements_ahead = 512;
+constexpr std::ptrdiff_t rows_ahead = 16;
 constexpr Index longest_run = 1024;  // between two looks at what is in flight
 
 /// A run is cut into strips of 32 rows, then of 8, then of 1, whose sums stay in registers.
@@ -35,9 +36,6 @@ struct ByStrips {
     V of(std::size_t term, std::size_t first_row, std::size_t width) const {
         return values + (first_row * terms + term * width);
     }
-    auto value(std::size_t term, std::size_t first_row, std::size_t width, std::size_t row) const {
-        return values[first_row * terms + row + term * width];
-    }
 };
 
 /// The values of a run on their diagonals.
@@ -49,9 +47,6 @@ struct ByDiagonals {
     const std::size_t* places;
 
     V of(std::size_t term, std::size_t first_row, std::size_t) const { return values + (first_row + places[term]); }
-    auto value(std::size_t term, std::size_t first_row, std::size_t, std::size_t row) const {
-        return values[first_row + row + places[term]];
-    }
 };
 
 template <class V>
@@ -85,18 +80,32 @@ template <class M, class Values, class T>
     const std::size_t terms = offsets.size();
     each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t begin) {
         for (std::size_t k = 0; k < terms; ++k) prefetch(values.of(k, begin, width), Values::ahead, width);
-        for (std::size_t r = 0; r < width; ++r) {
-            const auto i = static_cast<std::ptrdiff_t>(begin + r);
-            cover(m, [&]<int Width>(int c) {
-                T sum[Width] = {};
+        cover(m, [&]<int Width>(int c) {
+            // So many rows at once as leave their sums in registers.
+            constexpr std::size_t high = std::min<std::size_t>(width, std::clamp(32 / Width, 1, 4));
+            for (std::size_t r = 0; r < width; r += high) {
+                T sum[high][Width] = {};
+                const auto i = static_cast<std::ptrdiff_t>(begin + r);
+                if (Width >= 4 && terms > 0)
+                    for (std::size_t q = 0; q < high; ++q)
+                        for (int j = 0; j < Width; j += 64 / sizeof(T))
+                            __builtin_prefetch(
+                                x + (i + static_cast<std::ptrdiff_t>(q) + rows_ahead + offsets.back()) * stride + c +
+                                j);
                 for (std::size_t k = 0; k < terms; ++k) {
+                    const auto value = values.of(k, begin, width) + r;
                     const T* const from = x + (i + offsets[k]) * stride + c;
-                    const auto value = static_cast<T>(values.value(k, begin, width, r));
-                    for (int j = 0; j < Width; ++j) sum[j] += value * from[j];
+                    for (std::size_t q = 0; q < high; ++q) {
+                        const auto factor = static_cast<T>(value[q]);
+#pragma omp simd
+                        for (std::size_t j = 0; j < Width; ++j)
+                            sum[q][j] += factor * from[q * static_cast<std::size_t>(stride) + j];
+                    }
                 }
-                std::copy_n(sum, Width, y + i * stride + c);
-            });
-        }
+                for (std::size_t q = 0; q < high; ++q)
+                    std::copy_n(sum[q], Width, y + (i + static_cast<std::ptrdiff_t>(q)) * stride + c);
+            }
+        });
     });
 }
 
@@ -221,9 +230,10 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& 
                     const auto rows = static_cast<std::size_t>(end - begin);
                     const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
                     if (is_symmetric()) {
-                        multiply(width,
-                                 ByDiagonals{values + static_cast<std::size_t>(begin - lowest_), places_[pattern].data()},
-                                 offsets, rows, x + origin, y + origin);
+                        multiply(
+                            width,
+                            ByDiagonals{values + static_cast<std::size_t>(begin - lowest_), places_[pattern].data()},
+                            offsets, rows, x + origin, y + origin);
                     } else {
                         multiply(width, ByStrips{values, offsets.size()}, offsets, rows, x + origin, y + origin);
                         values += rows * offsets.size();

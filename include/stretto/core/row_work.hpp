@@ -7,8 +7,8 @@
 
 namespace stretto {
 
-/// What is to be done with rows of a product as soon as they are there, while they are in cache: work(part, begin, end),
-/// on the thread of that part. Refers to a callable, does not keep it.
+/// What is to be done with rows of a product as soon as they are there, while they are in cache: work(part, begin,
+/// end), on the thread of that part. Refers to a callable, does not keep it.
 class RowWork {
 public:
     template <class Work>

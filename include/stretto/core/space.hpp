@@ -117,8 +117,7 @@ private:
         in_cache.read(y.data());
         account(traffic_after(in_cache, Formulation::merged, statements...),
                 traffic_after<Said::unguarded>(in_cache, Formulation::merged, statements...));
-        executor_.run_with(
-            A->parts(), [&](const RowWork& work) { A->apply(x, y, work); }, dots, statements...);
+        executor_.run_with(A->parts(), [&](const RowWork& work) { A->apply(x, y, work); }, dots, statements...);
     }
 
     void account(const Traffic& all, const Traffic& own) {

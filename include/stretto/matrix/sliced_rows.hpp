@@ -55,8 +55,8 @@ private:
     std::vector<Slice> slices_;
     std::vector<std::size_t> windows_;  // by window, its first stretch of rows
     std::vector<Stretch> stretches_;    // that follow each other
-    Buffer<Index> nearest_;          // of each term of a slice
-    Buffer<std::uint16_t> further_;  // height of them for each
+    Buffer<Index> nearest_;             // of each term of a slice
+    Buffer<std::uint16_t> further_;     // height of them for each
     PackedValues<T> values_;
     std::size_t terms_ = 0;
 };

@@ -12,8 +12,8 @@ namespace stretto {
 /// y = M⁻¹ x) for vectors of any number of columns, x and y disjoint; bytes(m) is what one such call with m
 /// columns moves through this rank's memory. Called on all ranks together. An apply_transpose(x, y), y = Aᵀ x, makes it
 /// fit for methods that need one; a has_transpose() that says no takes that back. A start_apply(x, y) may return with
-/// y's last parts in flight. An apply(x, y, work) (row_work.hpp) hands rows of y on as soon as they are there, each once,
-/// from parts(); where these are none, it does not.
+/// y's last parts in flight. An apply(x, y, work) (row_work.hpp) hands rows of y on as soon as they are there, each
+/// once, from parts(); where these are none, it does not.
 template <class A, class T>
 concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
     a.apply(v, v);

@@ -11,7 +11,9 @@ public:
     explicit Jacobi(const CsrMatrix<double>& A);
 
     void apply(MultiVector<double> r, MultiVector<double> z) const override { divide(r, z, nullptr); }
-    void apply(MultiVector<double> r, MultiVector<double> z, const RowWork& work) const override { divide(r, z, &work); }
+    void apply(MultiVector<double> r, MultiVector<double> z, const RowWork& work) const override {
+        divide(r, z, &work);
+    }
     int parts() const override { return threads_; }
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { apply(r, z); }
     double bytes(int columns) const override;

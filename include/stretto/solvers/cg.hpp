@@ -28,8 +28,7 @@ void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T
         if (stop.unless_positive(delta, Status::indefinite_matrix)) break;
         alpha = gamma / delta;
         if (M) V.run(r <<= r - alpha * s);
-        auto [gamma_new, rr] =
-            V.start(u <<= M * r, when(!M, r <<= r - alpha * s), dot(r, u), dot(r, r)).wait();
+        auto [gamma_new, rr] = V.start(u <<= M * r, when(!M, r <<= r - alpha * s), dot(r, u), dot(r, r)).wait();
         beta = gamma_new / gamma;
         gamma = gamma_new;
         V.run(x <<= x + alpha * p, p <<= u + beta * p);
