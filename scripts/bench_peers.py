@@ -275,7 +275,7 @@ class Bench:
                     for driver in drivers.values():
                         driver.end()
                     if drivers:
-                        self.facts = {"date": datetime.date.today().isoformat(), **machine(), **self.versions()}
+                        self.facts = {**self.facts, "date": datetime.date.today().isoformat(), **machine(), **self.versions()}
                         self.save(a.data)
                 print(f"{time.monotonic() - start:6.0f} s: {problem}, {peers_page.in_words(ranks)}", flush=True)
         return True
@@ -298,7 +298,7 @@ class Bench:
                             f"{cache_variable(build, 'CMAKE_CXX_FLAGS_RELEASE')}{native}"}
         for name, library in (("petsc", "petsc"), ("other_petsc", "petsc"), ("hypre", "HYPRE"), ("belos", "trilinos_belos")):
             about = self.abouts.get(name, {})
-            if "program" in about:
+            if "program" in about and self.path(name).exists():
                 flags = f", {about['flags']}" if about.get("flags") else ""
                 found[peers_page.NAMES[name]] = (about["program"].split()[1] + package_of(self.path(name), library)
                                                  + flags)
@@ -366,11 +366,11 @@ def arguments_of(argv):
     if arguments.matrices:
         arguments.problems += [f"kron:{arguments.matrices}/{name}.mtx.gz,100" for name in ("bcsstk16", "cage10")]
     name = "benchmarks_quick" if arguments.quick else "benchmarks"
+    if arguments.quick and not arguments.data and not arguments.report:
+        (arguments.build / f"{name}.json").unlink(missing_ok=True)
     arguments.data = arguments.data or arguments.build / f"{name}.json"
     arguments.output = arguments.output or (arguments.build / f"{name}.md" if arguments.quick else
                                             pathlib.Path("docs/benchmarks.md"))
-    if arguments.quick and not arguments.report:
-        arguments.data.unlink(missing_ok=True)
     return arguments
 
 
@@ -382,6 +382,9 @@ def main():
         return 0
     comparisons = list(bench.comparisons())
     if not comparisons:
+        if arguments.solve and bench.solves():
+            print(f"No iterations were timed, so there is no page; the solves are in {arguments.data}")
+            return 0
         raise SystemExit(f"nothing was measured of what is asked for: {arguments.data}")
     # Not what is measured.
     options = re.sub(r"--(report|(build|other|output|data|minutes) \S+) ?", "",

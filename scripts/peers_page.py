@@ -315,15 +315,19 @@ its value, its column and an entry of x, of which many are not in the first cach
 process, it takes 0.5 to 0.8 ns a nonzero on one core as compressed rows, as slices and with values as codes alike, and
 gathering by vector instructions takes more. So two cores, which share the memory, gain more from fewer bytes than one.
 
-**Blocks (kron:bcsstk16).** Its nodes have three unknowns; blocks of their rows load an entry of x once for three and
-take 9.4 bytes a nonzero where compressed rows take 12, which is what is left there: its 15,779 different values are too
-many for codes, and single precision does not keep them.
+**Blocks (kron:bcsstk16).** Its nodes have three unknowns; blocks of their rows load an entry of x once for three, and as
+the matrix is symmetric, one of two mirror images is kept: 5.1 bytes a nonzero where compressed rows take 12. Its 15,779
+different values are too many for codes, and single precision does not keep them. On one core such a product is bound by
+adding up the mirror image's sums, not by memory.
 
-**Time to solution** follows the time of an iteration, as all take the same number of them. On Poisson problems it is
-well below the goal; above it are jump3d (values distinct, 8 bytes a nonzero in place of 12, and Jacobi, which moves as
-much in every program), kron:bcsstk16 (9.4 in place of 12) and kron:cage10 (bound by loading), and with them the means
-against Debian's PETSc. What is left to move less there: Jacobi's own pass, which a merged group could take in, and the
-pass for (p, Ap), which the product could; both are apart here because a preconditioner and a product are any operators.
+**Values all distinct (jump3d).** On a grid, symmetric: a value is read once for two entries, 4.7 bytes a nonzero. What is
+left are vectors: with Jacobi an iteration of `cg` moves 13 (8 of its own, 2 of the product, 3 of Jacobi), and the matrix as
+much as 4.
+
+**Time to solution** follows the time of an iteration, as all take the same number of them: well below the goal where rows
+repeat, near it for kron:bcsstk16, above it for jump3d with Jacobi and for kron:cage10, which is not symmetric and bound by
+loading. Tried for the BiCGStab methods there: to form dot products while a product's rows are in cache, as `cg` does, which
+takes 0.97 to 1.2 of the time.
 
 **The deep pipelines** begin with 20 iterations of CG and hand over to it where their basis drifts: on kron:bcsstk16,
 which is ill-conditioned, after one or two iterations of their own with l = 2 and 3, and on jump3d, whose coefficients

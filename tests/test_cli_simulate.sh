@@ -54,7 +54,13 @@ for what in nan inf -inf 1e999; do
   refused "--nodes $what" "'$what' of --nodes $what is not a finite number" $problem --method cg --nodes=$what
 done
 refused "an odd cost" "an even number of vectors" $one --precond cost:3
-for output in "json none/a.json" "plot none/a.svg" "trace none/a-"; do
+outputs=("json none/a.json" "trace none/a-")
+if command -v gnuplot >/dev/null || python3 -c 'import matplotlib' 2>/dev/null; then
+  outputs+=("plot none/a.svg")
+else
+  echo "Neither gnuplot nor matplotlib: --plot is not asked for"
+fi
+for output in "${outputs[@]}"; do
   # shellcheck disable=SC2086
   refused "an output that cannot be written, --$output" "cannot write none/a" $one --$output
   check "before anything is simulated" silent out

@@ -65,6 +65,13 @@ public:
         for (const auto& [rank, count] : footprint.sends)
             sends_.push_back({rank, std::span(values).first(count * width)});
     }
+    /// As a sparse matrix does.
+    void apply(MultiVector<double> x, MultiVector<double> y, const RowWork& work) const {
+        Stand::apply(x, y);
+        work(0, 0, y.rows());
+    }
+    using Stand::apply;
+    int parts() const { return 1; }
     double bytes(int columns) const override {
         return footprint_.interior_bytes + footprint_.interface_bytes +
                8.0 * columns * (2.0 * footprint_.rows + footprint_.halo_rows);
@@ -197,8 +204,8 @@ public:
             comm_.set_scale(static_cast<double>(footprint_->rows) / rows_);
             matrix_bytes_ = footprint_->interior_bytes + footprint_->interface_bytes;
             real_rows_ = footprint_->rows;
+            A_ = AnyOperator<double>(static_cast<const DryMatrix&>(*A));
             stands_.push_back(std::move(A));
-            A_ = AnyOperator<double>(static_cast<const Stand&>(*stands_.back()));
         } else {
             matrix_.emplace(comm_, layout_.partition(), layout_.rows(comm_.rank()), 1,
                             job.at("storage") == "csr" ? Storage::compressed_rows : Storage::automatic);

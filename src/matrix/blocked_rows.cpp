@@ -134,6 +134,7 @@ bool mirrors(const Index* start, const Index* columns, const T* values, const st
 template <class T>
 BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* values, const std::vector<Index>& rows) {
     std::vector<Index> terms;                // columns, of one block after the other
+    std::vector<bool> fills;                 // which of them only make steps shorter
     std::vector<Index> in_block, with_next;  // of the last one
     std::size_t nonzeros = 0, in_blocks = 0;
     typename PackedValues<T>::Survey survey;
@@ -158,13 +159,17 @@ BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* v
         const auto has_image = [&](Index column) {
             return symmetric_ && (column < row || column >= behind) && set.has(column);
         };
-        /// Returns how many.
+        // Returns how many.
         const auto keep = [&](Index last, auto&& wanted) {
             const auto before = terms.size();
             for (const Index column : in_block) {
                 if (!wanted(column)) continue;
-                for (; column - last > longest_step; last += longest_step) terms.push_back(last + longest_step);
+                for (; column - last > longest_step; last += longest_step) {
+                    terms.push_back(last + longest_step);
+                    fills.push_back(true);
+                }
                 terms.push_back(last = column);
+                fills.push_back(false);
             }
             return static_cast<std::int32_t>(terms.size() - before);
         };
@@ -218,7 +223,8 @@ BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* v
                     for (Index r = 0; r < block.height; ++r) {
                         const Index end = start[block.row + r + 1];
                         while (next[r] < end && columns[next[r]] < *column) ++next[r];
-                        put(next[r] < end && columns[next[r]] == *column ? values[next[r]] : T{});
+                        const bool stored = next[r] < end && columns[next[r]] == *column;
+                        put(stored && !fills[static_cast<std::size_t>(column - terms.data())] ? values[next[r]] : T{});
                     }
             }
     });

@@ -387,14 +387,14 @@ auto CsrMatrix<T>::count_forms() const -> Forms {
                               [&](const RowsInStep<T>& form) {
                                   forms.interior_bytes += form.bytes();
                                   add_rows(forms.in_step);
-                                  if (form.is_symmetric()) add_rows(forms.halved_in_step);
+                                  if (form.is_halved()) add_rows(forms.halved_in_step);
                               },
                               [&]<OfOneColumn Form>(const Form& form) {
                                   forms.interior_bytes += form.bytes();
                                   forms.more_for_several += compressed - form.bytes();
                                   add_rows(std::same_as<Form, SlicedRows<T>> ? forms.sliced : forms.blocked);
                                   if constexpr (std::same_as<Form, BlockedRows<T>>)
-                                      if (form.is_symmetric()) add_rows(forms.halved_blocks);
+                                      if (form.is_halved()) add_rows(forms.halved_blocks);
                               }},
                    form_[part]);
         for (const auto& [row, halo_begin] : interface_[part]) forms.interface_bytes += of_rows(row, row + 1);

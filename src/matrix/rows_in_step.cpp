@@ -162,8 +162,8 @@ void RowsInStep<T>::finish(const Index* start, const T* values) {
     });
 }
 
-/// Where the matrix is symmetric in these rows, and its diagonals are few and nearly full: keeps those on and above the
-/// main one. The value of a pair of entries stands in the row of its lower index. False: nothing was done.
+/// Where no two mirror images differ in these rows, and their diagonals are few and nearly full: keeps those on and
+/// above the main one. A value stands in the row of its lower index. False: it does not.
 template <class T>
 bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
     std::map<std::ptrdiff_t, std::size_t> diagonals;  // offset, and which it is
@@ -229,7 +229,7 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& 
                     const auto& offsets = patterns_[pattern];
                     const auto rows = static_cast<std::size_t>(end - begin);
                     const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
-                    if (is_symmetric()) {
+                    if (is_halved()) {
                         multiply(
                             width,
                             ByDiagonals{values + static_cast<std::size_t>(begin - lowest_), places_[pattern].data()},

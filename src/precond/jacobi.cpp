@@ -28,7 +28,7 @@ void Jacobi::divide(MultiVector<double> r, MultiVector<double> z, const RowWork*
         FinishedRows finished(work, t, r.columns());
         Pieces(comm_, t, rows_of_a_piece)(rows.begin, rows.end, [&](std::size_t begin, std::size_t end) {
             for (std::size_t next; begin < end; begin = next) {
-                next = std::min(end, begin + rows_of_a_piece);
+                next = std::min(end, begin + std::max<std::size_t>(1, rows_of_a_piece / m));
                 const double* from = r.data() + begin * m;
                 double* to = z.data() + begin * m;
                 for (std::size_t row = begin; row < next; ++row, from += m, to += m)

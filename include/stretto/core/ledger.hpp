@@ -15,7 +15,8 @@
 namespace stretto {
 
 /// What time is booked under. A kind is added by its name here and its row below. `vectors` are passes of statements,
-/// `dots` those that only form dot products; `small` is what a method does between all others: scalars, small matrices.
+/// `dots` those that only form dot products; what takes up a product's rows on its way counts with the product; `small`
+/// is what a method does between all others: scalars, small matrices.
 enum class Kernel { apply, precondition, vectors, dots, reductions, halo, small };
 inline constexpr auto kernels = std::to_array<std::pair<Kernel, std::string_view>>({
     {Kernel::apply, "apply"},

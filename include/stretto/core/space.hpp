@@ -112,12 +112,12 @@ private:
             A->apply(x, y);
             return execute(dots, statements...);
         }
-        Pass in_cache;
-        in_cache.read(x.data());
-        in_cache.read(y.data());
-        account(traffic_after(in_cache, Formulation::merged, statements...),
-                traffic_after<Said::unguarded>(in_cache, Formulation::merged, statements...));
         executor_.run_with(A->parts(), [&](const RowWork& work) { A->apply(x, y, work); }, dots, statements...);
+        Pass cached;
+        cached.read(x.data());
+        cached.read(y.data());
+        account(traffic_after(cached, Formulation::merged, statements...),
+                traffic_after<Said::unguarded>(cached, Formulation::merged, statements...));
     }
 
     void account(const Traffic& all, const Traffic& own) {

@@ -465,7 +465,7 @@ bool only_dots(const S&... statements) {
 
 enum class Formulation { basic, merged };
 
-/// Vector reads and writes of statements said together, `merged` being what they find in cache.
+/// Vector reads and writes of statements said together; what `merged` has touched, they find in cache.
 template <Said said = Said::all, class... S>
 Traffic traffic_after(Pass merged, Formulation formulation, const S&... statements) {
     Traffic total = Traffic{} - merged.traffic();

@@ -18,8 +18,8 @@ namespace stretto {
 /// block has each column that one of its rows has once, as the 16-bit step from the column before it, and there the
 /// values of all its rows, zeros filled in: a product loads an entry of x once for all rows of a block, and their
 /// values together. Where the matrix is symmetric in these rows, only blocks on and above its diagonal are kept, and
-/// those above are multiplied with their mirror images. Values are packed. The order in which the terms of a row are
-/// summed follows the blocks.
+/// those above are multiplied with their mirror images; what they are filled up with counts in both. Values are packed.
+/// The order in which the terms of a row are summed follows the blocks.
 template <class T>
 class BlockedRows {
 public:
@@ -30,7 +30,7 @@ public:
 
     explicit operator bool() const { return !blocks_.empty(); }
     /// Whether one of two mirror images is kept.
-    bool is_symmetric() const { return symmetric_; }
+    bool is_halved() const { return symmetric_; }
 
     static constexpr std::size_t between_polls = 16;  ///< blocks
     /// y = A x in these rows, for one column; y between the first and the last of them is written to. `pieces` are of

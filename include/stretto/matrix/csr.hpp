@@ -61,7 +61,7 @@ public:
     /// Allocates only in the first call with a given m. Only one apply of a matrix may run at a time. Throws
     /// InputError when the shapes disagree.
     void apply(MultiVector<T> x, MultiVector<T> y) const { multiply(x, y, nullptr); }
-    /// The same; hands rows of y on as soon as they are there, each once, x's rows with them still as they were.
+    /// The same; hands rows of y on as soon as they are there, each once. What is done with them must leave x as it is.
     void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { multiply(x, y, &work); }
     /// The parts that rows are handed on from, one for each thread.
     int parts() const { return threads_; }
@@ -112,7 +112,7 @@ public:
     /// Collective. How many rows of all ranks a product of so many columns reads in each form, by its name in
     /// storage_names.
     std::vector<std::pair<std::string_view, Global>> rows_by_storage(int columns) const;
-    /// Collective. How many of them are of a symmetric matrix and keep one of two mirror images.
+    /// Collective. How many of them keep one of two mirror images.
     Global halved_rows(int columns) const;
     /// Collective. The name of the form of most rows.
     std::string_view main_storage(int columns) const;

@@ -14,9 +14,9 @@ namespace stretto {
 
 /// Rows of a matrix whose columns run in step: each has the columns of the row before it, moved on by one, as on
 /// regular grids and in Kronecker products. Such a run has its columns once, relative to the diagonal, and the values
-/// of neighbouring rows side by side, so that a product does many rows at once, without indirect addresses. Where the
-/// matrix is symmetric, and its diagonals are few, a value that is its own mirror image's, too, is kept once: the
-/// product finds it in cache again. Values are packed. Terms are summed in the order of the compressed rows.
+/// of neighbouring rows side by side, so that a product does many rows at once, without indirect addresses. Where no
+/// two mirror images differ, and the diagonals are few, one value is kept for both; the product finds it in cache again
+/// where that holds as much as lies between. Values are packed. Terms are summed in the order of the compressed rows.
 template <class T>
 class RowsInStep {
 public:
@@ -32,8 +32,8 @@ public:
     /// y = A x in the rows added, for m columns. `pieces` are of runs.
     void apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const;
 
-    /// Whether values are kept once for a pair of entries.
-    bool is_symmetric() const { return !places_.empty(); }
+    /// Whether one value is kept for two mirror images.
+    bool is_halved() const { return !places_.empty(); }
 
     /// Bytes of runs and values.
     double bytes() const;
@@ -41,7 +41,7 @@ public:
 private:
     static constexpr int most_different = 1024;
     static constexpr Index shortest_average = 8;
-    static constexpr double most_of_nonzeros = 0.75;  ///< on half of the diagonals, where these pay
+    static constexpr double most_of_nonzeros = 0.75;  ///< what diagonals may take, to be kept
 
     struct Run {
         Index begin, end;

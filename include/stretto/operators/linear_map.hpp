@@ -41,7 +41,7 @@ public:
                 static_cast<const Op*>(self)->apply_powers(v, first, count, B);
             };
         }
-        if constexpr (requires(MultiVector<T> v, const RowWork& work) { op.apply(v, v, work); }) {
+        if constexpr (requires(MultiVector<T> v, const RowWork& work) { op.apply(v, v, work), op.parts(); }) {
             parts_ = op.parts();
             apply_with_ = [](const void* self, MultiVector<T> x, MultiVector<T> y, const RowWork& work) {
                 static_cast<const Op*>(self)->apply(x, y, work);

@@ -18,9 +18,12 @@ public:
     virtual ~Preconditioner() = default;
     virtual void apply(MultiVector<double> r, MultiVector<double> z) const = 0;            ///< z = M⁻¹ r
     virtual void apply_transpose(MultiVector<double> r, MultiVector<double> z) const = 0;  ///< z = M⁻ᵀ r
-    /// The same as apply; hands rows of z on as soon as they are there, from so many parts. None: it does not.
-    virtual void apply(MultiVector<double> /*r*/, MultiVector<double> /*z*/, const RowWork& /*work*/) const {}
-    virtual int parts() const { return 0; }
+    /// The same, and hands rows of z on as soon as they are there.
+    virtual void apply(MultiVector<double> r, MultiVector<double> z, const RowWork& work) const {
+        apply(r, z);
+        work(0, 0, z.rows());
+    }
+    virtual int parts() const { return 0; }  ///< that rows are handed on from; 0: it is not worth asking for
     virtual bool has_transpose() const { return true; }
     virtual bool symmetric() const { return true; }  ///< M is, where A is: what methods for SPD matrices need
     virtual double bytes(int columns) const = 0;     ///< moved by one apply on this rank
