@@ -225,6 +225,37 @@ TEST(Storage, BlockedRowsStepFar) {
     }
 }
 
+// A step in two, from a column of another thread's rows, lands on an entry that is kept with its mirror image.
+TEST(Storage, BlockedRowsStepOverImages) {
+    MpiComm comm;
+    if (comm.size() > 1) GTEST_SKIP() << "two threads of one rank";
+    constexpr Global n = 180'003;
+    LocalRows<double> rows;
+    for (Global i = 0; i < n; ++i) {
+        const Global node = i / 3 * 3;
+        for (const Global begin : {Global{60'000}, Global{125'535}, Global{180'000}}) {
+            const bool together =
+                (node == 180'000) != (begin == 180'000) && (node == 60'000 || node == 125'535 || node == 180'000);
+            if (node != begin && !together) continue;
+            for (Global k = begin; k < begin + 3; ++k) {
+                rows.columns.push_back(k);
+                rows.values.push_back(uniform(1, std::min(i, k), std::max(i, k)));
+            }
+        }
+        if (node != 60'000 && node != 125'535 && node != 180'000)
+            for (Global k = node; k < node + 3; ++k) {
+                rows.columns.push_back(k);
+                rows.values.push_back(uniform(1, std::min(i, k), std::max(i, k)));
+            }
+        rows.start.push_back(static_cast<Global>(rows.columns.size()));
+    }
+    const auto partition = Partition::even(n, 1);
+    const CsrMatrix<double> A(comm, partition, rows, 2, Storage::blocked);
+    const CsrMatrix<double> C(comm, partition, rows, 2, Storage::compressed_rows);
+    EXPECT_EQ(A.halved_rows(1), n);
+    expect_same_products(A, C, 1e-13);
+}
+
 // A step over most of the matrix takes more terms than there are nonzeros so far.
 TEST(Storage, BlockedRowsBeginWithALongStep) {
     MpiComm comm;
