@@ -3,7 +3,7 @@
 . "$(dirname "$0")/cli_checks.bash"
 
 # Takes minutes: far beyond double precision, patience without end.
-long="solve diagonal:poisson2d,700 --rtol 1e-30 --max-it 1000000000"
+long="solve diagonal:poisson2d,1100 --rtol 1e-30 --max-it 1000000000"
 
 # within SECONDS PID: the process ends in time; its exit code in $code.
 within() {
