@@ -88,8 +88,8 @@ private:
     std::vector<std::pair<int, double>> stamps_;
 };
 
-/// (T(first + more) − T(first)) / more, for a program that says nothing between its iterations; where that is short
-/// both are repeated, and the shortest of each counts.
+/// (T(first + more) − T(first)) / more, for a program that says nothing between its iterations; both are
+/// repeated for a second, and the shortest of each counts.
 template <class Solver>
 double difference(Solver& solver, int first, int more) {
     constexpr double enough = 1;
