@@ -29,18 +29,20 @@ simulator:
 	@cmake --preset simulate
 	@cmake --build build/simulate -j $(JOBS)
 
-# PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name; OTHER_PETSC_DIR names another PETSc to run
-# beside; BENCH_ARGS='--help' shows the options.
+# PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name, and Belos where it is installed. Beside them
+# runs the PETSc that OTHER_PETSC_DIR names, by default one that is built from its source package (OTHER_PETSC_DIR=none: none).
+# STRETTO_MATRICES names the folder of the two real matrices; BENCH_ARGS='--help' shows the options.
+OTHER_PETSC_DIR ?= $(CURDIR)/build/petsc
+other := $(filter-out none,$(OTHER_PETSC_DIR))
 bench-peers: ## Compares with PETSc, hypre and Belos, writes docs/benchmarks.md
 	@scripts/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)
-ifdef OTHER_PETSC_DIR
-	@PETSC_DIR="$(OTHER_PETSC_DIR)" cmake --preset peers -B build/peers-other
-	@PETSC_DIR="$(OTHER_PETSC_DIR)" cmake --build build/peers-other -j $(JOBS) --target petsc_bench
-endif
+	@$(if $(filter $(CURDIR)/build/petsc,$(other)),scripts/petsc.sh $(other))
+	@$(if $(other),PETSC_DIR="$(other)" cmake --preset peers -B build/peers-other)
+	@$(if $(other),PETSC_DIR="$(other)" cmake --build build/peers-other -j $(JOBS) --target petsc_bench)
 	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers \
-	  $(if $(OTHER_PETSC_DIR),--other build/peers-other) $(BENCH_ARGS)
+	  $(if $(other),--other build/peers-other) $(BENCH_ARGS)
 
 zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, beside PETSc, writes docs/zoo.md
 	@test -n "$(STRETTO_MATRICES)" || { echo "make zoo: set STRETTO_MATRICES to a folder of .mtx.gz files" >&2; exit 2; }

@@ -6,8 +6,9 @@ calls it; by hand:
 
     set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers --rounds 3 --ranks 1 2
 
-What was measured is kept in --data, and only what is missing there is measured; so it may be done in pieces (--minutes). The
-JSON beside the page has the same content: --data docs/benchmarks.json --report writes the page of it again.
+What was measured is kept in --data, and only what is missing there is measured; so it may be done in pieces (--minutes), in
+which what failed is tried again. The JSON beside the page has the same content: --data docs/benchmarks.json --report writes the
+page of it again.
 """
 
 import argparse
@@ -46,6 +47,8 @@ PAIRS = {
 PRODUCTS = {"product", *(theirs for _, theirs in PAIRS["product"])}  # no methods: y = A b alone
 SOLVED = {"definite": ("cg", "single_reduction_cg", "pipelined_cg"),
           "any": ("bicgstab", "improved_bicgstab", "pipelined_bicgstab", "gmres")}
+STEADY = ",drift=1,growth=1e300"  # a deep pipeline that does not hand over, to be timed where it otherwise does at once
+PARAMETERS = ("first", "more", "peers_more", "timeout")  # which times depend on
 WARM_UP = 20  # iterations of CG that the deep pipelines begin with, and which are not to be in their time
 LEAST_TIMED = 10  # iterations
 CYCLE = 30  # columns of GMRES methods, of the peers' too; only whole cycles are alike
@@ -119,8 +122,11 @@ class Driver:
     def do(self, **command):
         if self.has_ended():
             return {"error": "its program has ended"}
-        self.process.stdin.write(json.dumps(command) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps(command) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.process.wait()
         return self.answer()
 
     def end(self):
@@ -141,20 +147,43 @@ class Bench:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.mpiexec = cache_variable(arguments.build, "MPIEXEC_EXECUTABLE")
         data = json.loads(arguments.data.read_text()) if arguments.data.exists() else {}
         self.cases = {tuple(case.pop("case")): case for case in data.get("cases", [])}
         self.abouts, self.triad = data.get("abouts", {}), {int(k): v for k, v in data.get("triad", {}).items()}
         self.seconds, self.built, self.facts = data.get("seconds", 0), data.get("built", []), data.get("facts", {})
-        known = json.loads(output_of(arguments.build / "stretto", "list", "--json", "-") or "null")
+        if arguments.report:
+            self.take_arguments(data)
+        else:
+            self.begin(data.get("parameters"))
+        self.pairs = {}
+        for method, peers in PAIRS.items():
+            if not arguments.methods or method in arguments.methods or method.split(":")[0] in arguments.methods:
+                self.pairs[method] = [(program, theirs) for peer, theirs in peers for program in self.programs(peer)
+                                      if arguments.report or self.path(program).exists()]
+        if not any(self.pairs.values()):
+            raise SystemExit(f"{arguments.build} has no driver of a peer, or Stretto no method asked for; cmake says "
+                             "what it found")
+
+    def begin(self, before):
+        """Gets ready to measure: what failed is to be tried again."""
+        a = self.arguments
+        self.parameters = {name: getattr(a, name) for name in PARAMETERS}
+        if before not in (None, self.parameters):
+            raise SystemExit(f"{a.data} was measured with " + " ".join(f"--{k.replace('_', '-')} {v}" for k, v in
+                             before.items()) + ": ask for the same, or for another --data")
+        for case in self.cases.values():
+            done = [(ms, at) for ms, at in zip(case["ms"], case["at"]) if ms is not None]
+            case["ms"], case["at"] = [ms for ms, _ in done], [at for _, at in done]
+        known = json.loads(output_of(a.build / "stretto", "list", "--json", "-") or "null")
         if known is None:
-            raise SystemExit(f"{arguments.build} has no stretto that runs: make bench-peers builds it")
-        if arguments.other and not self.path("other_petsc").exists():
-            raise SystemExit(f"--other {arguments.other} has no {self.path('other_petsc').name}")
+            raise SystemExit(f"{a.build} has no stretto that runs: make bench-peers builds it")
+        if a.other and not self.path("other_petsc").exists():
+            raise SystemExit(f"--other {a.other} has no {self.path('other_petsc').name}")
+        self.mpiexec = cache_variable(a.build, "MPIEXEC_EXECUTABLE")
         self.version = known["stretto"]
         self.needs_definite = {method["name"] for method in known["methods"] if "positive" in method["needs"]}
         self.definite = {problem["name"] for problem in known["problems"] if problem["positive_definite"]}
-        for problem in arguments.problems:
+        for problem in a.problems:
             if problem.startswith("kron:"):
                 file = pathlib.Path(problem[5:].rpartition(",")[0])
                 if not file.exists():
@@ -163,14 +192,13 @@ class Bench:
                     self.definite.add(problem)  # the file's is taken to be
             elif problem.split(":")[0] not in (each["name"] for each in known["problems"]):
                 raise SystemExit(f"there is no problem '{problem}'; stretto list shows them")
-        self.pairs = {}
-        for method, peers in PAIRS.items():
-            if not arguments.methods or method in arguments.methods or method.split(":")[0] in arguments.methods:
-                self.pairs[method] = [(program, theirs) for peer, theirs in peers
-                                      for program in self.programs(peer) if self.path(program).exists()]
-        if not any(self.pairs.values()):
-            raise SystemExit(f"{arguments.build} has no driver of a peer, or Stretto no method asked for; cmake says "
-                             "what it found")
+
+    def take_arguments(self, data):
+        """Those that the data was measured with; of problems, ranks and preconditioners all that there are."""
+        a, self.parameters = self.arguments, data.get("parameters", {})
+        for name, value in self.parameters.items():
+            setattr(a, name, value)
+        a.problems, a.ranks, a.precond = ([*dict.fromkeys(case[i] for case in self.cases)] for i in range(3))
 
     @staticmethod
     def programs(peer):
@@ -197,17 +225,19 @@ class Bench:
                                   for run in (("stretto", method), *peers)))
 
     def case(self, problem, *key):
-        return self.cases.setdefault((peers_page.shown(problem), *key), {"ms": []})
+        return self.cases.setdefault((peers_page.shown(problem), *key), {"ms": [], "at": []})
 
-    def time(self, driver, key):
-        """One more value of a case."""
+    def time(self, driver, key, at):
+        """One more value of a case, in the round `at`."""
         case, (*_, precond, program, method) = self.case(*key), key
+        case.pop("error", None)
         peer = program != "stretto"
         if method in PRODUCTS:
             line = driver.do(do="product")
         else:
             line = self.time_of_iteration(driver, case, peer, method, precond)
         case["ms"].append(line.pop("ms", None))
+        case["at"].append(at)
         if "triad" in line:
             self.triad.setdefault(key[1], []).append(line.pop("triad"))
         case.update(line)
@@ -218,35 +248,46 @@ class Bench:
         first, more = a.first + (0 if peer else warm_up), a.peers_more if peer else a.more
         if "gmres" in method.lower():
             first, more = CYCLE, CYCLE
-        if "residual" not in case:
+        if case.get("residual") is None:
             case["residual"] = driver.do(do="residual", method=method, precond=precond,
                                          iterations=first + (warm_up if peer else 0)).get("residual")
-        return driver.do(do="time", method=method, precond=precond, first=first, more=more)
+        line = driver.do(do="time", method=method, precond=precond, first=first, more=more)
+        if not peer and "deep" in method and line.get("ended_at", math.inf) < self.least_end(method):
+            del line["ended_at"]
+            line.update(driver.do(do="time", method=method + STEADY, precond=precond, first=first, more=more), steady=True)
+        return line
 
-    def solve(self, driver, key):
-        self.case(*key)["solve"] = driver.do(do="solve", method=key[-1], precond=key[2], rtol=RTOL,
-                                             max_iterations=MAX_ITERATIONS)
+    def solve(self, driver, key, _):
+        self.case(*key).setdefault("solves", []).append(
+            driver.do(do="solve", method=key[-1], precond=key[2], rtol=RTOL, max_iterations=MAX_ITERATIONS))
 
     def missing(self, problem, ranks):
-        """What is still to be measured on a problem: (what, key), in turn."""
-        runs = self.runs_for(problem)
-        for k in range(self.arguments.rounds):
-            for precond in self.arguments.precond:
-                for run in runs:
-                    key = (problem, ranks, precond, *run)
-                    if precond != "none" and run[1] in PRODUCTS:
+        """What is still to be measured on a problem: (what, key, round), in turn. Where a peer's time is missing, ours is
+        taken again beside it."""
+        a = self.arguments
+        for k in range(a.rounds):
+            now = datetime.datetime.now().isoformat(timespec="milliseconds")
+            for precond in a.precond:
+                for method, peers in self.pairs_for(problem).items():
+                    if precond != "none" and method in PRODUCTS:
                         continue
-                    if len(self.case(*key)["ms"]) <= k:
-                        yield self.time, key
-        if self.arguments.solve:
-            ours = SOLVED["definite" if self.is_definite(problem) else "any"]
-            theirs = {run for method in ours for run in self.pairs.get(method, ())}
-            for precond in self.arguments.precond:
-                for program, method in runs:
+                    runs = [(problem, ranks, precond, *run) for run in (("stretto", method), *peers)]
+                    if all(len(self.case(*key)["ms"]) > k for key in runs):
+                        continue
+                    for key in runs:
+                        case = self.case(*key)
+                        if now not in case["at"] and (key[3] == "stretto" or len(case["ms"]) <= k):
+                            yield self.time, key, now
+        ours = SOLVED["definite" if self.is_definite(problem) else "any"]
+        theirs = {run for method in ours for run in self.pairs.get(method, ())}
+        for k in range(a.solves):
+            for precond in a.precond:
+                for program, method in self.runs_for(problem):
                     key = (problem, ranks, precond, program, method)
-                    if "solve" not in self.case(*key) and (
+                    done = self.case(*key).get("solves", [])
+                    if len(done) <= k and all(line.get("converged") for line in done) and (
                             method in ours if program == "stretto" else (program, method) in theirs):
-                        yield self.solve, key
+                        yield self.solve, key, None
 
     def all(self):
         """False: the time was up before all was measured."""
@@ -256,7 +297,7 @@ class Bench:
             for ranks in a.ranks:
                 drivers = {}
                 try:
-                    for act, key in self.missing(problem, ranks):
+                    for act, key, at in self.missing(problem, ranks):
                         if a.minutes and time.monotonic() - start > 60 * a.minutes:
                             return False
                         begin, program = time.monotonic(), key[3]
@@ -266,7 +307,7 @@ class Bench:
                             name = program.removesuffix("+huge")
                             about = name if name != "stretto" else f"stretto {peers_page.shown(problem)}, {ranks}"
                             self.abouts[about] = {**drivers[program].about, "problem": peers_page.shown(problem)}
-                        act(drivers[program], key)
+                        act(drivers[program], key, at)
                         if sys.stderr.isatty():
                             print(f"\r{time.monotonic() - start:6.0f} s: {' '.join(map(str, key)):100}", end="", file=sys.stderr)
                         self.seconds += time.monotonic() - begin
@@ -282,9 +323,10 @@ class Bench:
 
     def save(self, path, **more):
         """A line for each entry of a list, for a change of one to be a change of one line."""
-        content = {"facts": self.facts, "seconds": round(self.seconds), "built": self.built, "abouts": self.abouts,
+        content = {"facts": self.facts, "parameters": self.parameters, "seconds": round(self.seconds), "built": self.built,
+                   "abouts": self.abouts,
                    "triad": self.triad, "cases": [{"case": case, **values} for case, values in self.cases.items() if
-                                                  values["ms"] or "solve" in values], **more}
+                                                  values["ms"] or "solves" in values], **more}
         path.write_text("{\n" + ",\n".join(
             f"{json.dumps(name)}: " + ("[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
                                       if isinstance(value, list) else json.dumps(value, indent=1))
@@ -318,7 +360,7 @@ class Bench:
         for problem in a.problems:
             for ranks in a.ranks:
                 for precond in a.precond:
-                    for method, peers in self.pairs_for(problem).items():
+                    for method, peers in self.pairs.items():
                         ours = self.case(problem, ranks, precond, "stretto", method)
                         end = ours.get("ended_at", math.inf)
                         if end < self.least_end(method):
@@ -329,18 +371,25 @@ class Bench:
                                 yield peers_page.Comparison(peers_page.shown(problem), ranks, precond, method, program, theirs, ours, case,
                                                             self.triad[ranks])
 
+    def command(self):
+        """What measures all that is there, and writes the page."""
+        found = {method for *_, program, method in self.cases if program == "stretto"}
+        methods = list(dict.fromkeys(method.split(":")[0] for method in PAIRS if method in found))
+        options = [f"--{name.replace('_', '-')} {value}" for name, value in self.parameters.items()]
+        return f"STRETTO_MATRICES=… make bench-peers BENCH_ARGS='{' '.join(options)} --methods {' '.join(methods)}'"
+
     def solves(self):
-        """(problem, ranks, preconditioner, program, method) → what was said of its solve."""
-        return {key: case["solve"] for key, case in self.cases.items() if "solve" in case}
+        """(problem, ranks, preconditioner, program, method) → what was said of its solves."""
+        return {key: case["solves"] for key, case in self.cases.items() if "solves" in case}
 
 
 def arguments_of(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/peers"))
     parser.add_argument("--other", type=pathlib.Path, help="another build, whose driver has another PETSc")
-    parser.add_argument("--problems", nargs="+", help="default: seven, two of them of --matrices",
-                        default=["poisson3d:128", "poisson2d:1024", "jump3d:128", "poisson3d27:128", "poisson3d:200"])
-    parser.add_argument("--matrices", type=pathlib.Path, help="a folder with bcsstk16.mtx.gz and cage10.mtx.gz")
+    parser.add_argument("--problems", nargs="+", help="default: seven, two of them of --matrices")
+    parser.add_argument("--matrices", type=pathlib.Path, help="a folder with bcsstk16.mtx.gz and cage10.mtx.gz of the "
+                        "SuiteSparse Matrix Collection (default: STRETTO_MATRICES)")
     parser.add_argument("--precond", nargs="+", default=["none", "jacobi"], choices=["none", "jacobi"])
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 1])
     parser.add_argument("--methods", nargs="+", help="only these of Stretto's, and their peers")
@@ -349,7 +398,7 @@ def arguments_of(argv):
     parser.add_argument("--more", type=int, default=50, help="iterations of Stretto timed, a multiple of 50 for "
                         "safeguards to count as often as they come")
     parser.add_argument("--peers-more", type=int, default=15, help="iterations of a peer timed")
-    parser.add_argument("--solve", action="store_true", help=f"time to ‖b − Ax‖ ≤ {RTOL:g} ‖b‖ as well, once")
+    parser.add_argument("--solves", type=int, default=3, help=f"how often to solve to ‖b − Ax‖ ≤ {RTOL:g} ‖b‖ as well")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for an answer")
     parser.add_argument("--minutes", type=float, help="start nothing after these; run again to go on")
     parser.add_argument("--report", action="store_true", help="measure nothing, write the page of what there is")
@@ -358,13 +407,18 @@ def arguments_of(argv):
     parser.add_argument("--quick", action="store_true", help="one round of a small problem, to see that all works; "
                         "writes into BUILD")
     if "--quick" in argv:
-        parser.set_defaults(problems=["poisson3d:32"], ranks=[2], rounds=1, more=20, solve=True)
+        parser.set_defaults(problems=["poisson3d:32"], ranks=[2], rounds=1, more=20, solves=1)
     parser.set_defaults(warm_up=WARM_UP, cycle=CYCLE)
     arguments = parser.parse_args(argv)
-    if min(arguments.ranks) < 1 or arguments.rounds < 0 or arguments.rounds == 0 and not arguments.solve:
-        parser.error("--ranks and --rounds are at least 1 (no rounds with --solve alone)")
-    if arguments.matrices:
-        arguments.problems += [f"kron:{arguments.matrices}/{name}.mtx.gz,100" for name in ("bcsstk16", "cage10")]
+    if min(arguments.ranks) < 1 or min(arguments.rounds, arguments.solves) < 0 or not arguments.rounds + arguments.solves:
+        parser.error("--ranks is at least 1, and so is --rounds or --solves")
+    if not arguments.problems and not arguments.report:
+        folder = arguments.matrices or os.environ.get("STRETTO_MATRICES")
+        arguments.problems = ["poisson3d:128", "poisson2d:1024", "jump3d:128", "poisson3d27:128", "poisson3d:200",
+                              *(f"kron:{folder}/{name}.mtx.gz,100" for name in ("bcsstk16", "cage10") if folder)]
+        if not folder:
+            print("bench_peers: no folder of matrices (--matrices, STRETTO_MATRICES): five of the seven problems",
+                  file=sys.stderr)
     name = "benchmarks_quick" if arguments.quick else "benchmarks"
     if arguments.quick and not arguments.data and not arguments.report:
         (arguments.build / f"{name}.json").unlink(missing_ok=True)
@@ -382,15 +436,14 @@ def main():
         return 0
     comparisons = list(bench.comparisons())
     if not comparisons:
-        if arguments.solve and bench.solves():
+        if bench.solves():
             print(f"No iterations were timed, so there is no page; the solves are in {arguments.data}")
             return 0
         raise SystemExit(f"nothing was measured of what is asked for: {arguments.data}")
-    # Not what is measured.
-    options = re.sub(r"--(report|(build|other|output|data|minutes) \S+) ?", "",
-                     " ".join(map(peers_page.shown, sys.argv[1:]))).strip()
-    bench.save(arguments.output.with_suffix(".json"), comparisons=[comparison.record() for comparison in comparisons])
-    arguments.output.write_text(peers_page.page(bench, comparisons, options))
+    command = bench.command()
+    bench.save(arguments.output.with_suffix(".json"), command=command,
+               comparisons=[comparison.record() for comparison in comparisons])
+    arguments.output.write_text(peers_page.page(bench, comparisons, command))
     print(f"Written: {arguments.output}, {arguments.output.with_suffix('.json')}")
     wrong = [line for comparison in comparisons for line in comparison.failures()]
     for line in wrong:

@@ -11,7 +11,10 @@ What was measured is kept in --raw, and only what is missing there is measured.
 import argparse
 import datetime
 import json
+import os
 import pathlib
+import re
+import statistics
 import subprocess
 
 from curves import draw
@@ -20,33 +23,39 @@ METHODS = ["cg", "pipelined_cg", "bicgstab", "gmres"]
 SIDES = [22, 46, 68, 100, 147, 200, 272]  # of a cube: 1e4 to 2e7 unknowns
 COLUMNS = [1, 2, 3, 4, 8, 16, 32]
 STORAGES = {"auto": "as it is stored", "csr": "compressed rows"}
-MOST_BYTES = 6e9  # of gmres's vectors, which are left out beyond
+MOST_BYTES = 10e9  # of gmres's vectors, which are left out beyond
 
 PAGE = """# Growth
 
 <!-- Written by scripts/growth.py; do not edit. -->
 
 Nanoseconds of an iteration for an unknown and a right-hand side, of poisson3d, no preconditioner, one thread a rank, the
-best of {rounds} of 30 iterations (300 on small cubes); {date}. A flat column is linear growth. On a shared
-machine a single entry may be off by half. –: not measured, or {most_bytes:.0f} GB of gmres's vectors would not fit.
+median of {rounds} of up to 30 iterations (300 below 60³); {processor}; {date}. A flat column is linear growth. –: left
+out, as gmres's vectors take more than {most_bytes:.0f} GB.
 
 ## With the number of unknowns
 
-One right-hand side. What fits into the caches is faster; from there on the time is linear. The picture shows compressed
-rows.
+One right-hand side. What fits into the caches is faster, and the smallest cube pays more for what an iteration costs
+whatever its size. From 3 million unknowns on, where all vectors are in memory: {verdict}
 
-![ms per iteration against n, compressed rows](growth.svg)
+![ns per unknown against n, as it is stored](growth.svg)
 
 {unknowns}
 
 ## With the number of right-hand sides
 
-100³ unknowns. Compressed rows are read once for all columns.
+100³ unknowns. Compressed rows are read once for all columns. With more than one: {verdict_columns}
 
-![ms per iteration against m, compressed rows](growth_columns.svg)
+![ns per unknown and right-hand side against m, as it is stored](growth_columns.svg)
 
 {columns}
 """
+
+
+def processor():
+    text = subprocess.run(["lscpu"], stdout=subprocess.PIPE, check=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    facts = dict(re.findall(r"^ *([^:\n]+): +(.+)$", text, re.M))
+    return f"{facts.get('Model name', '?')}, family {facts.get('CPU family', '?')} model {facts.get('Model', '?')}"
 
 
 def measure(a, side, ranks, columns, storage):
@@ -60,11 +69,26 @@ def measure(a, side, ranks, columns, storage):
     return {one["method"].split(":")[0]: one["per_iteration"]["seconds"] for one in json.loads(out)}
 
 
+def steps(middle, keys, case_of):
+    """The smallest and the largest ratio of the times, for an unknown and a right-hand side, of neighbours."""
+    ratios = []
+    for method in METHODS:
+        for storage in STORAGES:
+            for ranks in (1, 2):
+                cases = [case_of(key) for key in keys]
+                each = [middle[side, method, ranks, columns, storage] / side**3 / columns for side, columns in cases
+                        if (side, method, ranks, columns, storage) in middle]
+                ratios += [b / a for a, b in zip(each, each[1:])]
+    low, high = min(ratios), max(ratios)
+    return (f"from one row to the next a time is {low:.2f} to {high:.2f} of the one before, in the middle "
+            f"{statistics.median(ratios):.2f}.")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stretto", default="build/release/stretto")
     parser.add_argument("--mpiexec", default="mpirun")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--largest", type=int, default=272, help="side of the largest cube")
     parser.add_argument("--raw", type=pathlib.Path, default=pathlib.Path("build/growth.json"),
                         help="what was measured; what is missing there is measured")
@@ -81,11 +105,11 @@ def main():
                         rounds.append((case, measure(a, *case)))
                         a.raw.write_text(json.dumps(rounds))
                 print(f"round {number + 1}, {storage}, {ranks} rank{'s' if ranks > 1 else ''}", flush=True)
-    best = {}
+    values = {}
     for (side, ranks, columns, storage), seconds in rounds:
         for method, value in seconds.items():
-            key = side, method, ranks, columns, storage
-            best[key] = min(value, best.get(key, value))
+            values.setdefault((side, method, ranks, columns, storage), []).append(value)
+    middle = {key: statistics.median(times) for key, times in values.items()}
 
     def table(first, keys, case_of):
         head = [f"{method}, {ranks} rank{'s' if ranks > 1 else ''}" for method in METHODS for ranks in (1, 2)]
@@ -97,7 +121,7 @@ def main():
                 for method in METHODS:
                     for ranks in (1, 2):
                         side, columns = case_of(key)
-                        seconds = best.get((side, method, ranks, columns, storage))
+                        seconds = middle.get((side, method, ranks, columns, storage))
                         cells.append(f"{1e9 * seconds / side**3 / columns:.2f}" if seconds else "–")
                 rows.append(f"| {key if first == 'columns' else f'{key}³ = {key**3:.1e}'} | {' | '.join(cells)} |")
             text.append(f"{what[0].upper()}{what[1:]}:\n\n| {first} | {' | '.join(head)} |\n|--:|{'--:|' * len(head)}\n" +
@@ -107,7 +131,9 @@ def main():
     often = [sum(case == known for known, _ in rounds) for case, _ in rounds]
     runs = f"{min(often)} to {max(often)} runs" if min(often) < max(often) else f"{max(often)} run{'s' * (max(often) > 1)}"
     a.output.write_text(PAGE.format(most_bytes=1e-9 * MOST_BYTES, rounds=runs,
-                                    date=datetime.date.today().isoformat(),
+                                    date=datetime.date.today().isoformat(), processor=processor(),
+                                    verdict=steps(middle, [side for side in sides if side > 140], lambda side: (side, 1)),
+                                    verdict_columns=steps(middle, COLUMNS[1:], lambda columns: (100, columns)),
                                     unknowns=table("unknowns", sides, lambda side: (side, 1)),
                                     columns=table("columns", COLUMNS, lambda columns: (100, columns))))
 
@@ -115,11 +141,14 @@ def main():
         curves = {}
         for method in METHODS:
             for ranks in (1, 2):
-                times = {number(key): best.get((case_of(key)[0], method, ranks, case_of(key)[1], "csr")) for key in keys}
-                points = [(x, 1e3 * seconds) for x, seconds in times.items() if seconds]
+                points = []
+                for key in keys:
+                    side, columns = case_of(key)
+                    seconds = middle.get((side, method, ranks, columns, "auto"))
+                    points += [(number(key), 1e9 * seconds / side**3 / columns)] if seconds else []
                 curves[f"{method}, {ranks} rank{'s' if ranks > 1 else ''}"] = tuple(zip(*points))
-        draw(str(a.output.with_name(f"{a.output.stem}{suffix}.svg")), "poisson3d, compressed rows",
-             (label, "ms per iteration"), curves, True)
+        draw(str(a.output.with_name(f"{a.output.stem}{suffix}.svg")), "poisson3d, as it is stored",
+             (label, "ns per unknown and right-hand side"), curves, True)
 
     picture("", "unknowns", sides, lambda side: (side, 1), lambda side: side**3)
     picture("_columns", "right-hand sides", COLUMNS, lambda columns: (100, columns), lambda columns: columns)

@@ -60,7 +60,8 @@ class Comparison:
     @property
     def ratios(self):
         """Ours ÷ theirs of each round that both ended."""
-        return [a / b for a, b in zip(self.ours["ms"], self.theirs["ms"]) if a and b]
+        theirs = dict(zip(self.theirs["at"], self.theirs["ms"]))
+        return [ms / theirs[at] for at, ms in zip(self.ours["at"], self.ours["ms"]) if ms and theirs.get(at)]
 
     @property
     def ratio(self):
@@ -152,31 +153,65 @@ def cell(comparisons):
     return f"{value:.2f} ({count})" if count else "–"
 
 
+def marked(text, missed):
+    return f"**{text}**" if missed else text
+
+
 def summary(comparisons):
-    """Geometric means of the ratios over the problems."""
-    text = []
+    """Geometric means of the ratios over the problems, and which goals they miss."""
+    text, missed = [], []
     for (precond, ranks), mine in groups([c for c in comparisons if c.method != "product"], "precond", "ranks"):
         programs = list(dict.fromkeys(c.program for c in mine))
         distinct = [c for c in mine if c.problem.startswith(DISTINCT)]
+        goals = (precond, ranks) == ("none", 2)
+        petscs = [program for program in programs if "petsc" in program]
         rows = []
         for (method, peer), same in groups([c for c in mine if "petsc" in c.program], "method", "peer_method"):
-            goal = GOALS.get((method, peer.split()[0])) if precond == "none" else None
-            cells = [cell([c for c in same if c.program == program]) for program in programs if "petsc" in program]
-            worst = [c.ratio for c in distinct if (c.method, c.peer_method) == (method, peer) and "petsc" in c.program]
-            cells += [f"{goal:.2f}" if goal else "", number(max(worst, default=math.nan))]
+            goal = GOALS.get((method, peer.split()[0]), math.inf) if goals else math.inf
+            cells = []
+            for program in petscs:
+                value, _ = mean([c for c in same if c.program == program])
+                cells.append(marked(cell([c for c in same if c.program == program]), value > goal))
+                if value > goal:
+                    missed.append(f"`{method}` beside {name_of(program)}: {value:.3f} ({goal:.2f})")
+            worst = max([c for c in distinct if (c.method, c.peer_method) == (method, peer) and "petsc" in c.program
+                         and c.ratios], key=lambda c: c.ratio, default=None)
+            if goals and worst and worst.ratio > GOAL_DISTINCT:
+                missed.append(f"`{method}` on {DISTINCT} beside {name_of(worst.program)}: {worst.ratio:.3f} "
+                              f"({GOAL_DISTINCT:.2f})")
+            cells.append(marked(number(worst.ratio), goals and worst.ratio > GOAL_DISTINCT) if worst else "–")
+            cells += [f"{goal:.2f}" if math.isfinite(goal) else ""] * goals
             rows.append(f"| `{method}` ÷ `{peer}` | {' | '.join(cells)} |")
-        petscs = [program for program in programs if "petsc" in program]
         if rows:
             text.append(textwrap.fill(
                 f"Ours ÷ PETSc's, {precond_in_words(precond)}, {in_words(ranks)}: geometric mean over the problems (how "
-                f"many), and the largest of the ratios where all values are distinct (goal {GOAL_DISTINCT}):", 120) +
-                f"\n\n| | {' | '.join(map(name_of, petscs))} | goal | all distinct |\n"
-                f"|---|{'--:|' * (len(petscs) + 2)}\n" + "\n".join(rows))
+                "many), and the largest of the ratios where all values are distinct"
+                + (f" (goal {GOAL_DISTINCT}):" if goals else ":"), 120) +
+                f"\n\n| | {' | '.join(map(name_of, petscs))} | all distinct |{' goal |' * goals}\n"
+                f"|---|{'--:|' * (len(petscs) + 1 + goals)}\n" + "\n".join(rows))
         others = [f"{name_of(program)} `{peer}` {cell(same)}" for (program, method, peer), same in
                   groups([c for c in mine if "petsc" not in c.program], "program", "method", "peer_method")]
         if others:
             text.append(textwrap.fill(f"Ours ÷ others', likewise: {'; '.join(others)}.", 120))
+    text.append(f"Goals missed by these means: {'; '.join(missed) or 'none'}.")
     return "\n\n".join(text)
+
+
+def huge_pages(comparisons):
+    """What the peers gain by huge pages: with ÷ without, in the same round."""
+    cases = {}
+    for c in comparisons:
+        if c.method != "product":
+            cases.setdefault((base(c.program), c.problem, c.ranks, c.precond, c.peer_method), {})[c.program] = c.theirs
+    ratios = {}
+    for (program, *_), both in cases.items():
+        if len(both) == 2:
+            without, with_them = both[program], both[f"{program}+huge"]
+            known = dict(zip(without["at"], without["ms"]))
+            found = [ms / known[at] for at, ms in zip(with_them["at"], with_them["ms"]) if ms and known.get(at)]
+            ratios.setdefault(program, []).extend([statistics.median(found)] if found else [])
+    return "; ".join(f"{NAMES[program]} {statistics.median(values):.2f}, from {min(values):.2f} to {max(values):.2f}"
+                     for program, values in ratios.items() if values)
 
 
 def verdict(comparisons):
@@ -190,7 +225,7 @@ def verdict(comparisons):
             f"every round in {len(lost)}. Of all {len(done)}, ours ÷ theirs is {min(middles):.2f} to {max(middles):.2f}, in the middle "
             f"{statistics.median(middles):.2f}.")
     if lost:
-        text += " Most more: " + "; ".join(
+        text += " The largest of these: " + "; ".join(
             f"{c.method} against {c.peer_method.split()[0]} ({c.where}: {c.ratio:.2f})" for c in lost[:5]) + "."
     return text
 
@@ -205,6 +240,10 @@ def reading(comparisons):
     if over:
         yield (f"Stretto takes {min(over):.2f} to {max(over):.2f} times its floor, in the middle "
                f"{statistics.median(over):.2f}.")
+    gains = huge_pages(comparisons)
+    if gains:
+        yield ("Huge pages: the time of an iteration with them over that without, in the middle of all cases and their "
+               f"range: {gains}.")
     yield ("On one node reductions cost little, so hiding them gains nothing: what these tables compare is how much "
            "memory an iteration moves, and how fast. Debian's packages are compiled for any x86-64 processor, Stretto "
            "for the one it runs on.")
@@ -227,15 +266,17 @@ def products(bench, comparisons):
         return ""
     return ("## Products alone\n\n" + textwrap.fill(
                 "y = A b by itself: how Stretto stores the matrix and its bytes for a nonzero, milliseconds of a product (in the "
-                "middle of 31), how much of the floor that is, and ours ÷ theirs with what we want against PETSc.", 120) +
+                "middle of 31), how many times its floor that is, and ours ÷ theirs with what we want against PETSc.", 120) +
             f"\n\n| | stored, B/nonzero | ms | × floor | {' | '.join(map(name_of, programs))} | goal |\n"
             f"|---|---|--:|--:|{'--:|' * len(programs)}--:|\n" + "\n".join(rows) + "\n\n")
 
 
 def best_solve(solves, problem, ranks, program):
-    """(seconds, method, preconditioner) of the fastest solve whose recomputed residual is small enough."""
-    good = [(line["seconds"], method, precond) for (at, on, precond, by, method), line in solves.items()
-            if (at, on, by) == (problem, ranks, program) and line.get("converged") and line["residual"] <= 1.01e-8]
+    """(seconds, method, preconditioner, how often) of the method whose solves, all with a recomputed residual that is
+    small enough, take least time in the middle."""
+    good = [(statistics.median(line["seconds"] for line in lines), method, precond, len(lines))
+            for (at, on, precond, by, method), lines in solves.items() if (at, on, by) == (problem, ranks, program)
+            and all(line.get("converged") and line["residual"] <= 1.01e-8 for line in lines)]
     return min(good, default=None)
 
 
@@ -243,30 +284,40 @@ def tried(solves, problem, ranks, program):
     return any(key[:2] == (problem, ranks) and key[3] == program for key in solves)
 
 
+def solved_with(found):
+    seconds, method, precond, _ = found
+    return f"{seconds:.2f} `{method}`{'' if precond == 'none' else f', {precond.capitalize()}'}"
+
+
 def solutions(bench):
     """Time to solution: our best against the best of each program."""
     solves = bench.solves()
     programs = [program for program in dict.fromkeys(key[3] for key in solves) if program != "stretto"]
-    rows, ratios = [], {program: [] for program in programs}
+    rows, ratios, often = [], {program: [] for program in programs}, set()
     for problem, ranks in dict.fromkeys(key[:2] for key in solves):
         ours = best_solve(solves, problem, ranks, "stretto")
         cells = []
         for program in programs:
             theirs = best_solve(solves, problem, ranks, program)
             if ours and theirs:
+                often |= {ours[3], theirs[3]}
                 ratios[program].append(ours[0] / theirs[0])
-            cells.append(f"{theirs[0]:.2f} `{theirs[1].split()[0]}`{f', **{ours[0] / theirs[0]:.2f}**' if ours else ''}"
-                         if theirs else "none" if tried(solves, problem, ranks, program) else "–")
-        rows.append(f"| {shown(problem)}, {in_words(ranks)} | "
-                    f"{f'{ours[0]:.2f} `{ours[1]}`' if ours else 'none'} | {' | '.join(cells)} |")
+            cells.append(f"{solved_with(theirs)}: {marked(f'{ours[0] / theirs[0]:.2f}', ours[0] / theirs[0] > GOAL_SOLVE)}"
+                         if theirs and ours else "none" if tried(solves, problem, ranks, program) else "–")
+        rows.append(f"| {shown(problem)}, {in_words(ranks)} | {solved_with(ours) if ours else 'none'} | {' | '.join(cells)} |")
     if not rows:
         return ""
-    means = [f"**{statistics.geometric_mean(values):.2f}** ({len(values)})" if values else "–" for values in ratios.values()]
+    means = [f"{marked(f'{statistics.geometric_mean(values):.3f}', statistics.geometric_mean(values) > GOAL_SOLVE)} "
+             f"({len(values)})" if values else "–" for values in ratios.values()]
+    of = sorted({f"`{method}`" for *_, program, method in solves if program == "stretto"})
+    times = "–".join(map(str, dict.fromkeys((min(often), max(often))))) if often else "1"
     return ("## Time to solution\n\n" + textwrap.fill(
-                "Seconds of the fastest solve to ‖b − Ax‖ ≤ 1e-8 ‖b‖ without preconditioner or with Jacobi, as far as either "
-                f"was measured, its method, and ours ÷ theirs (goal {GOAL_SOLVE}); one run each; –: not measured; none: not solved "
-                f"in {bench.arguments.timeout} s. Counted only where the residual, recomputed, is that small; norms and convergence "
-                "tests are on in every program.", 120) +
+                f"Seconds of the fastest solve to ‖b − Ax‖ ≤ 1e-8 ‖b‖ with {', '.join(of)} or what the peer has for them, "
+                "without preconditioner and with Jacobi, as far as either was measured, and ours ÷ theirs (goal "
+                f"{GOAL_SOLVE}, marked where missed); medians of {times} runs; –: not measured; none: not solved in "
+                f"{bench.arguments.timeout} s. Counted only where the residual, recomputed, is that small; norms and "
+                "convergence tests are on in every program. Other preconditioners: [large problems](large_problems.md).", 120,
+                break_on_hyphens=False) +
             f"\n\n| | Stretto | {' | '.join(map(name_of, programs))} |\n|---|---|{'---|' * len(programs)}\n"
             + "\n".join(rows) + f"\n| geometric mean | | {' | '.join(means)} |\n\n")
 
@@ -277,7 +328,10 @@ PAGE = """# Benchmarks against PETSc, hypre and Belos
 
 {intro}
 
-    {other}make bench-peers{options}
+    {command}
+
+kron:FILE,100 is the Kronecker sum of the FILE of the SuiteSparse Matrix Collection (HB/bcsstk16, vanHeukelum/cage10), in the
+folder that STRETTO_MATRICES names, with a 1D Laplacian of 100 points.
 
 {facts}
 
@@ -336,16 +390,17 @@ methods converge within their second cycle.
 """
 
 MEASURED = """
-Every program gets the same rows of the same matrix on the same ranks, b = 1 and x₀ = 0; one thread a rank. A small
-driver for each (`bench/peers`) sets the problem up once and rests until it is told what to run; in a round all methods
-of all programs run one after the other. After {first} iterations ‖b − Ax‖/‖b‖ is compared: {agreement}.
+Every program gets the same rows of the same matrix on the same ranks, b = 1 and x₀ = 0; one thread a rank. PETSc's
+matrix is of its standard type, `aij`, compressed rows. A small driver for each (`bench/peers`) sets the problem up once
+and rests until it is told what to run; in a round all methods of all programs run one after the other. After {first}
+iterations, {warm_up} more in deep pipelines, or a cycle, ‖b − Ax‖/‖b‖ is compared: {agreement}.
 
 The time of an iteration is that of the {more} ({peers_more} in peers) that follow the first {first}, on the slowest
 rank, from clocks read where the program tests for convergence; hypre and Belos have no such place, and there it is a
 difference of two solves, each the shortest of those that fit into a second, and failed where the longer one is not
 longer. Stretto's deep pipelines begin with {warm_up} iterations of CG, which are not counted; where they hand over to CG,
-because the basis drifts, their own iterations count, up to the one in brackets (too short: fewer than ten, or less than a
-second cycle). GMRES methods have a cycle of {cycle} before, and one that counts,
+because the basis drifts, their own iterations count, up to the one in brackets; fewer than ten, and the time is that of
+the method with these safeguards off (*steady*). Too short: less than a second cycle. GMRES methods have a cycle of {cycle} before, and one that counts,
 with preconditioners on the right; PETSc's gmres is as it comes: classical Gram–Schmidt, once.
 
 Each entry is the median of the rounds, with the smallest and the largest; one without these is of a single round, and
@@ -359,13 +414,14 @@ told that the spectrum lies between 0 and the largest sum of absolute values in 
 *Floor*: the bytes that an iteration of Stretto's method has to move, over the bandwidth of the triad: for each vector
 that a merged group of statements reads or writes 8 a row, for Jacobi 24 a row, for a product 16 a row and the matrix,
 as Stretto stores it in the column *× floor* of ours, as compressed rows (4 a row and 12 a nonzero) in those of peers.
-What stays in cache from one pass to the next moves faster, so a small problem can be below its floor. The triad is
-STREAM's, its bytes counted without write-allocate, on huge pages; Stretto's driver measures it (best of three) beside
-each of its times, and the median is taken.
+It is not the bytes of the peer's own method, which moves more vectors. What stays in cache from one pass to the next
+moves faster, so a small problem can be below its floor; and the triad is STREAM's, 24 bytes counted where 32 are moved
+with write-allocate, so that a pass that only reads can be, too. Stretto's driver measures it on huge pages (best of
+three) beside each of its times, and the median is taken.
 
 *PETSc 3.26* is that of PyPI's source package (`pip download --no-binary :all: --no-deps --no-build-isolation petsc`),
-configured with `--with-debugging=0 --with-fc=0 --with-cxx=0 --with-x=0 COPTFLAGS='-O3 -march=native'` and installed
-where `OTHER_PETSC_DIR` says.
+configured with `--with-debugging=0 --with-fc=0 --with-cxx=0 --with-x=0 COPTFLAGS='-O3 -march=native'`, which
+`make bench-peers` builds (`scripts/petsc.sh`).
 
 *Huge pages*: with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`, which makes malloc ask for huge pages. Stretto's own large
 arrays do by default.
@@ -381,6 +437,8 @@ def table(bench, comparisons):
                  f"{NAMES[peer]} `{method_of_peer}`{'' if all(c.same_steps for c in both) else ' ‡'}"]
         if "ended_at" in both[0].ours:
             cells[0] += f" (to {both[0].ours['ended_at']})"
+        if both[0].ours.get("steady"):
+            cells[0] += " (steady)"
         for c in both:
             floor = math.nan if c.ours.get("short") else median(c.theirs) / c.floor_ms("csr_bytes")
             cells += [with_range(c.theirs["ms"]), number(floor),
@@ -395,8 +453,11 @@ def table(bench, comparisons):
             "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(rows))
 
 
-def page(bench, comparisons, options):
+def page(bench, comparisons, command):
     a = bench.arguments
+    for program in ("petsc", "other_petsc"):
+        if "program" in bench.abouts.get(program, {}):
+            NAMES[program] = f"PETSc {bench.abouts[program]['program'].split()[1]}"
     different = [c for c in comparisons if not c.same_steps]
     agreement = (f"all pairs agree to {100 * SAME_STEPS:g} % or better" if not different else
                  f"{len(comparisons) - len(different)} of {len(comparisons)} pairs agree to {100 * SAME_STEPS:g} %; "
@@ -412,8 +473,7 @@ def page(bench, comparisons, options):
             f"What is here took {bench.seconds / 60:.0f} min: {often}. "
             + ("It was measured in pieces, with the revisions named below. " if len(bench.built) > 1 else "")
             + "To run all of it again and write this page:", 120),
-        other="OTHER_PETSC_DIR=… " if a.other else "",
-        options=f" BENCH_ARGS='{options}'" if options else "",
+        command=command,
         facts=points(f"{name}: {value}" for name, value in bench.facts.items()),
         summary=summary(comparisons),
         reading=points(reading(comparisons)),

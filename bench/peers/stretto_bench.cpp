@@ -99,7 +99,7 @@ public:
     Solver(System& system, const std::string& method, const std::string& precond)
         : on_(system), M_(make_preconditioner(precond, on_.A)) {
         options_.method = method;
-        options_.rtol = 1e-8;  // not met within the iterations timed; some safeguards look at it
+        options_.rtol = 1e-8;  // what users ask for; a solve that meets it ends, and says where
     }
 
     void prepare(int iterations) {

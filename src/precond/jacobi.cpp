@@ -3,36 +3,50 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "../matrix/row_sums.hpp"
 #include "stretto/core/collective.hpp"
 #include "stretto/core/parallel.hpp"
 
 namespace stretto {
 namespace {
 constexpr std::size_t rows_of_a_piece = 1024;  // which stay in cache for what is done with them
+
+/// `m` is known at compile time for the usual numbers of columns: a row by itself is too short a loop.
+template <class Columns>
+void divide_rows(Columns m, const double* inverse, const double* from, double* to, std::size_t rows) {
+    const auto columns = static_cast<std::size_t>(static_cast<int>(m));
+#pragma omp simd
+    for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t j = 0; j < columns; ++j) to[row * columns + j] = inverse[row] * from[row * columns + j];
+}
 }  // namespace
 
-Jacobi::Jacobi(const CsrMatrix<double>& A) : comm_(&A.comm()), threads_(A.threads()), inverse_(A.diagonal()) {
-    Global zeros = 0;
-    for (double& d : inverse_) {
-        zeros += d == 0;
-        d = d == 0 ? 1 : 1 / d;
-    }
-    zeros_ = all_sum(A.comm(), zeros);
+Jacobi::Jacobi(const CsrMatrix<double>& A)
+    : comm_(&A.comm()), threads_(A.threads()), inverse_(static_cast<std::size_t>(A.local_rows())) {
+    const std::vector<double> diagonal = A.diagonal();
+    parallel(threads_, [&](int t, int threads) {
+        const Share rows(inverse_.size(), t, threads);
+        for (std::size_t row = rows.begin; row < rows.end; ++row)
+            inverse_[row] = diagonal[row] == 0 ? 1 : 1 / diagonal[row];
+    });
+    zeros_ = all_sum(A.comm(), static_cast<Global>(std::ranges::count(diagonal, 0.0)));
 }
 
 void Jacobi::divide(MultiVector<double> r, MultiVector<double> z, const RowWork* work) const {
     comm_->charge(bytes(r.columns()));
-    const auto m = static_cast<std::size_t>(r.columns());
     parallel(threads_, [&](int t, int threads) {
         const Share rows(inverse_.size(), t, threads);
         FinishedRows finished(work, t, r.columns());
         Pieces(comm_, t, rows_of_a_piece)(rows.begin, rows.end, [&](std::size_t begin, std::size_t end) {
+            const auto stretch = std::max<std::size_t>(1, rows_of_a_piece / static_cast<std::size_t>(r.columns()));
             for (std::size_t next; begin < end; begin = next) {
-                next = std::min(end, begin + std::max<std::size_t>(1, rows_of_a_piece / m));
-                const double* from = r.data() + begin * m;
-                double* to = z.data() + begin * m;
-                for (std::size_t row = begin; row < next; ++row, from += m, to += m)
-                    for (std::size_t j = 0; j < m; ++j) to[j] = inverse_[row] * from[j];
+                next = std::min(end, begin + stretch);
+                with_columns(r.columns(), [&](auto m) {
+                    const auto at = begin * static_cast<std::size_t>(r.columns());
+                    divide_rows(m, inverse_.data() + begin, r.data() + at, z.data() + at, next - begin);
+                });
                 finished(static_cast<Index>(begin), static_cast<Index>(next));
             }
         });

@@ -92,7 +92,7 @@ public:
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
     void reserve(std::size_t products) {
-        const std::size_t sums = 2 * products * period() + 16 * panel_lanes();
+        const std::size_t sums = 2 * products * period() + 16 * panel_lanes(narrow_panel_lanes);
         accumulators_.reserve(static_cast<std::size_t>(threads_) * sums);
         coefficients_.reserve(products * period());
     }
@@ -154,7 +154,12 @@ private:
     std::size_t begin(int threads, const S&... statements) {
         coefficients_.clear();
         constexpr bool panels = (has_panels<S> || ...);
-        lanes_ = panels ? panel_lanes() : vector_lanes_;
+        lanes_ = vector_lanes_;
+        if constexpr (panels) {
+            int widest = 0;
+            (for_each_statement([&](const auto& s) { widest = std::max(widest, width_of(s)); }, statements), ...);
+            lanes_ = panel_lanes(widest <= Kernels::narrow ? narrow_panel_lanes : most_panel_lanes);
+        }
         share_coefficients_ = !panels;
         std::size_t sums = 0;
         (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
@@ -184,7 +189,8 @@ private:
     // Measured with 15 arrays: 48 to 64 lanes are best, 72 cost a tenth, 112 a fifth; with 25, 24 to 32 are, and 64
     // cost two thirds. Vectors, coefficients and sums count alike.
     static constexpr std::size_t most_lanes = 64, block_bytes = 6656;
-    static constexpr std::size_t most_panel_lanes = 512;  // measured: 256 to 1024 are alike
+    // Measured: one or two vectors on the right gain a tenth from 1024 rather than 512, more of them lose as much.
+    static constexpr std::size_t most_panel_lanes = 512, narrow_panel_lanes = 1024;
     static constexpr std::size_t serial_below = 8192;
     static constexpr std::size_t blocks_of_a_piece = 16;  // about a microsecond
     static constexpr std::size_t dots_at_first = 16;      // there is room for, so that a safeguard's do not allocate
@@ -200,7 +206,15 @@ private:
 
     // Not kept: a program and the library may run groups of one executor, compiled for different processors.
     std::size_t period() const { return PanelKernels<T>::period(static_cast<int>(columns_)); }
-    std::size_t panel_lanes() const { return period() * std::max<std::size_t>(1, most_panel_lanes / period()); }
+    std::size_t panel_lanes(std::size_t most) const { return period() * std::max<std::size_t>(1, most / period()); }
+
+    /// Vectors that a panel is multiplied with, or makes.
+    template <class S>
+    static int width_of(const S&) {
+        return 0;
+    }
+    static int width_of(const PanelAssign<T>& s) { return s.target.count(); }
+    static int width_of(const PanelDots<T>& s) { return s.right.count(); }
 
     // ---- what a statement's dot products take of the accumulators of a thread ----
     template <class S>

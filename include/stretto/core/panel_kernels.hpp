@@ -3,8 +3,9 @@
 
 // The loops of panel statements, on a stretch of rows that stays in the second-level cache. A tile of left × right
 // vectors keeps its sums, or its coefficients, in registers while it streams along the stretch, so each vector is
-// loaded once per tile; what the first tile meets of the next stretch is fetched ahead, so that memory is busy while
-// later tiles compute. Twice as fast as OpenBLAS's dgemm on these shapes (bench/panels.cpp).
+// loaded once per tile. With more than two vectors on the right, what the first tile meets of the next stretch is
+// fetched ahead, so that memory is busy while later tiles compute; with fewer, memory is never idle, and tiles are
+// taller. Twice as fast as OpenBLAS's dgemm on these shapes (bench/panels.cpp).
 //
 // Coefficients and sums have a number for each lane of a period, which is the least number of elements that is made of
 // whole vector registers and of whole rows.
@@ -19,15 +20,16 @@ template <class T>
 struct PanelKernels {
 #if defined(__AVX512F__)
     static constexpr std::size_t register_bytes = 64;
-    static constexpr int widest = 6;  // of 32 registers: 4 × 6 sums, 6 right, 1 left
+    static constexpr int widest = 6, highest = 8;  // of 32 registers: 4 × 6 sums, 6 right, 1 left; or 8 × 2, 2, 1
 #elif defined(__AVX__)
     static constexpr std::size_t register_bytes = 32;
-    static constexpr int widest = 2;
+    static constexpr int widest = 2, highest = 4;
 #else
     static constexpr std::size_t register_bytes = 16;
-    static constexpr int widest = 2;
+    static constexpr int widest = 2, highest = 4;
 #endif
-    static constexpr int tallest = 4;
+    static constexpr int narrow = 2;
+    static constexpr int tallest(int wide) { return wide <= narrow ? highest : 4; }
     static constexpr std::size_t width = register_bytes / sizeof(T);
     typedef T Register __attribute__((vector_size(register_bytes), aligned(sizeof(T)), may_alias));
 
@@ -47,8 +49,9 @@ struct PanelKernels {
 
     /// sums(i, k) += left_i · right_k, by lanes; sums has a period for each pair, those of one i together.
     static void dots(Rows left, Rows right, T* sums, Stretch stretch) {
+        if (right.count <= narrow) stretch.ahead = 0;
         for_each_piece(right.count, [&]<int b>(int k, std::integral_constant<int, b>) {
-            for_each_tile(left.count, [&]<int a>(int i, std::integral_constant<int, a>) {
+            for_each_tile<tallest(b)>(left.count, [&]<int a>(int i, std::integral_constant<int, a>) {
                 const auto across = static_cast<std::size_t>(right.count) * stretch.period;
                 dot_tile<a, b>(
                     left[i], left.stride, right[k], right.stride,
@@ -62,8 +65,9 @@ struct PanelKernels {
     /// right_k += Σ left_i c(i, k), by lanes; c has a period for each pair, rows `coefficients.stride` apart.
     static void update(Rows left, T* right, std::size_t right_stride, int right_count, Rows coefficients,
                        Stretch stretch) {
+        if (right_count <= narrow) stretch.ahead = 0;
         for_each_piece(right_count, [&]<int b>(int k, std::integral_constant<int, b>) {
-            for_each_tile(left.count, [&]<int a>(int i, std::integral_constant<int, a>) {
+            for_each_tile<tallest(b)>(left.count, [&]<int a>(int i, std::integral_constant<int, a>) {
                 update_tile<a, b>(left[i], left.stride, right + static_cast<std::size_t>(k) * right_stride,
                                   right_stride, coefficients[i] + static_cast<std::size_t>(k) * stretch.period,
                                   coefficients.stride, stretch);
@@ -86,10 +90,10 @@ private:
             begin = end;
         }
     }
-    template <class F>
+    template <int tall, class F>
     static void for_each_tile(int count, F&& f) {
-        for (int begin = 0; begin < count; begin += tallest)
-            dispatch<tallest>(count - begin < tallest ? count - begin : tallest, [&](auto size) { f(begin, size); });
+        for (int begin = 0; begin < count; begin += tall)
+            dispatch<tall>(count - begin < tall ? count - begin : tall, [&](auto size) { f(begin, size); });
     }
     template <int most, class F>
     static void dispatch(int size, F&& f) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "stretto/core/buffer.hpp"
 #include "stretto/precond/preconditioner.hpp"
 
 namespace stretto {
@@ -26,7 +27,7 @@ private:
     Comm* comm_;
     int threads_;
     Global zeros_ = 0;
-    std::vector<double> inverse_;
+    Buffer<double> inverse_;
 };
 
 }  // namespace stretto
