@@ -248,7 +248,8 @@ READING = """
 - **The preconditioned pipelined method gains nothing from merging here**, where the paper has a quarter. Its longest group
   passes over 14 vectors at once, and then memory delivers 51 to 69 % of triad's rate, where the basic form, three vectors
   at a time, has 75 to 105 %: the processor's prefetchers do not follow that many streams. What merging saves in bytes it
-  loses in rate. Prefetching by the executor, or groups cut in two where they grow that long, are still to be tried.
+  loses in rate. That was measured before large groups got smaller blocks, with which it reaches triad's rate
+  ([groups](groups.md)).
 - m columns cost 0.37 to 0.72 of m solves, the preconditioned pipelined method with m = 4 excepted (0.90, for the same
   reason); the paper has 0.64 to 0.82.
 - This is a shared virtual machine, whose bandwidth changes by tens of percent within seconds. The best of a few iterations

@@ -11,6 +11,7 @@ import datetime
 import json
 import pathlib
 import subprocess
+import textwrap
 
 GOAL = 0.85
 
@@ -37,13 +38,13 @@ to the next, and from ranks that are timed each by itself, when the other is not
 
 Of the triad in the same turn, listed below. Of its largest in the run: {below_best}.
 
-What binds most of them: arithmetic. A group of panels has many dot products for each vector that it reads: with s = 10, 104
-for 12 vectors, 208 operations for 96 bytes, so that {flops}. With several columns each coefficient and each sum is a vector
-in cache, not a number in a register, so that panels, and groups of dot products that write nothing, load more of them than
-of vectors.
+What binds most of them is the core, not memory. A group of panels has many dot products for each vector that it reads: with
+s = 10, 104 for 12 vectors, 208 operations for 96 bytes, so that {flops}. With several columns each coefficient is a vector in cache, not a number in a register,
+and so is each sum of a panel, so that panels load more of them than of vectors.
 
 What was tried for panels: tiles of sums and of coefficients in registers of several shapes, of which the fastest is in use;
-strips of 128 to 1024 elements, between which there is no difference beyond noise; and dgemm of OpenBLAS for the same
+strips of 256 to 2048 elements (1024 for one or two vectors on the right, a tenth faster than 512, which more vectors have);
+fetching ahead, which helps from three vectors on the right and costs a tenth below; and dgemm of OpenBLAS for the same
 products, which takes 2.3 to 4.4 times as long, as it packs its operands first. For several columns: panels of columns with
 widths known at compile time would keep sums in registers, and need an instantiation of every statement for each width
 ([architecture](architecture.md)).
@@ -56,6 +57,10 @@ def measure(a, number):
     command = [a.mpiexec, "-n", str(number), a.stretto, "bench", "groups", "--threads", "1", "--rounds", str(a.rounds),
                "--json", "-"]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+
+
+def wrapped(text):
+    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def ranks(result):
@@ -123,12 +128,14 @@ def main():
     below_best = " and ".join(
         f"{sum(of_best(r, row) < GOAL for row in r['measurements'])} of {len(r['measurements'])} "
         f"on {ranks(r)}" for r in results)
-    a.output.write_text(PAGE.format(
+    text = PAGE.format(
         rounds=a.rounds, date=datetime.date.today(), goal=100 * GOAL, instruction_set=results[0]["instruction_set"],
         triads=rates_of_triad(1), most=rates_of_triad(4 / 3), below_best=below_best,
         flops="a core does, in Gflop/s, " + ", ".join(rates(results)),
         tables="\n\n".join(f"## {ranks(r)}\n\n{table(r)}" for r in results),
-        below="\n\n".join(below(r) for r in results)))
+        below="\n\n".join(below(r) for r in results))
+    a.output.write_text("\n\n".join(part if part[0] in "#|-<" else wrapped(part) for part in text.strip().split("\n\n"))
+                        + "\n")
 
 
 main()

@@ -355,14 +355,25 @@ folder that STRETTO_MATRICES names, with a 1D Laplacian of 100 points.
 # What bounds the methods on a node, and what was tried: what is known besides the times. One point each, wrapped when the
 # page is written, here and below.
 BINDS = """
+**What is counted.** This is a virtual machine without counters of its processor: bytes are those that the methods' own text
+moves (`stretto solve --json`; all in `tests/data/costs.json`), instructions are counted by valgrind for AVX2
+(`tests/data/instructions.json`): for a nonzero of a product 9.6 as compressed rows, 7.3 in slices, 7.1 in step, 5.6 in
+blocks, 4.5 where rows repeat. Pages: above, and [architecture](architecture.md#huge-pages).
+
 **gmres.** Both programs read the basis twice in an iteration: for the dot products of the new product with it, and to
-subtract. There is no way to one sweep as long as an orthogonal vector is multiplied: it must be complete before the
-product, and its dot products come after it. What delayed reorthogonalisation does with the two sweeps is to
-orthogonalise twice, where PETSc does so once. With m = 30 an iteration moves 35 vectors of 8 bytes a row and 16 for the
-product here; there 37, with those that norm and scaling read again, 20 and the compressed rows: with seven points bytes
-alone give 0.74, with fewer more. Tried: orthogonalising once (`orth=cgs`), which moves as much, and the last vector of
-a cycle in one pass, which is in use and takes two vectors an iteration. Methods that multiply vectors before they are
-orthogonal do have one sweep, and less: `pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration.
+subtract. What delayed reorthogonalisation does with the two sweeps is to orthogonalise twice, where PETSc does so once. With
+m = 30 an iteration moves 35 vectors of 8 bytes a row and 16 for the product here; there 37, with those that norm and scaling
+read again, 20 and the compressed rows: bytes alone give 0.74 with seven points, more with fewer, 0.82 for values all
+distinct. One sweep takes products of vectors that are not yet
+orthogonal (`pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration), or a stretch of all vectors held in cache as long
+as the product needs its neighbours. That was tried with seven points outside of the library (update, product and dot products
+a stretch after the other, 8 to 32 vectors): 0.70 to 0.87 of the time where neighbours are 1,000 rows away, 0.75 to 1.05
+where they are 16,000, as in a cube of 128, and 0.80 to 1.03 at 40,000. The product first in the group of the dot products,
+as in `cg`, would read two vectors of 35 less: not tried. Tried as well: orthogonalising once (`orth=cgs`), which moves as much; and the last vector of a cycle in one pass, taller
+tiles and longer stretches without prefetching, all in use.
+
+**Rows that repeat.** A product reads x, writes y and hardly anything else, so that loads of x from cache, seven or 27 for a
+row, and not bytes are what takes the time: 27 points take some times their floor, and a fifth of PETSc's time or less.
 
 **Rows without order, short ones (kron:cage10).** A product there is bound not by bytes but by loading: for a nonzero
 its value, its column and an entry of x, of which many are not in the first cache, 91 KB being in use. Measured in one
@@ -378,15 +389,16 @@ adding up the mirror image's sums, not by memory.
 left are vectors: with Jacobi an iteration of `cg` moves 13 (8 of its own, 2 of the product, 3 of Jacobi), and the matrix as
 much as 4.
 
-**Time to solution** follows the time of an iteration, as all take the same number of them: well below the goal where rows
-repeat, near it for kron:bcsstk16, above it for jump3d with Jacobi and for kron:cage10, which is not symmetric and bound by
-loading. Tried for the BiCGStab methods there: to form dot products while a product's rows are in cache, as `cg` does, which
-takes 0.97 to 1.2 of the time.
+**PETSc 3.26**, compiled for the processor of this machine, takes about twice as long for a product as Debian's 3.18, which
+is compiled for any; on another processor (family 25 model 17) both took the same. Here Debian's is the harder to beat.
+
+**Time to solution** follows the time of an iteration, as all take the same number of them. Tried for the BiCGStab
+methods: to form dot products while a product's rows are in cache, as `cg` does, which takes 0.97 to 1.2 of the time.
 
 **The deep pipelines** begin with 20 iterations of CG and hand over to it where their basis drifts: on kron:bcsstk16,
 which is ill-conditioned, after one or two iterations of their own with l = 2 and 3, and on jump3d, whose coefficients
-differ by a factor of up to 10,000, after few with l = 3, so that there is nothing to be timed. On kron:cage10 GMRES
-methods converge within their second cycle.
+differ by a factor of up to 10,000, after few with l = 3. What is timed there is an iteration with these safeguards off; a
+user gets those of `cg`. On kron:cage10 GMRES methods converge within their second cycle.
 """
 
 MEASURED = """
@@ -400,11 +412,12 @@ rank, from clocks read where the program tests for convergence; hypre and Belos 
 difference of two solves, each the shortest of those that fit into a second, and failed where the longer one is not
 longer. Stretto's deep pipelines begin with {warm_up} iterations of CG, which are not counted; where they hand over to CG,
 because the basis drifts, their own iterations count, up to the one in brackets; fewer than ten, and the time is that of
-the method with these safeguards off (*steady*). Too short: less than a second cycle. GMRES methods have a cycle of {cycle} before, and one that counts,
-with preconditioners on the right; PETSc's gmres is as it comes: classical Gram–Schmidt, once.
+the method with these safeguards off (*steady*). Too short: less than a second cycle. GMRES methods have a cycle of {cycle} before, and
+one that counts, with preconditioners on the right; PETSc's gmres is as it comes: classical Gram–Schmidt, once.
 
 Each entry is the median of the rounds, with the smallest and the largest; one without these is of a single round, and
-may be what something else on the machine made of it. A ratio is taken within a round, before the median is.
+may be what something else on the machine made of it. A ratio is taken within a round, before the median is; where a
+peer is measured at another time than others, Stretto's time is taken again beside it.
 
 Stretto runs as users get it, at a tolerance of 1e-8, and what is timed ends where that is met (in brackets): it
 computes ‖r‖ in every iteration, and its safeguards are on and in the times. In PETSc norms are off (`KSP_NORM_NONE`)

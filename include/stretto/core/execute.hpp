@@ -7,7 +7,8 @@
 // each statement is a loop of its own over the lanes, so every loop vectorises, and because the block stays in the
 // first-level cache, memory is passed over once for the whole group. Coefficients are spread over the lanes
 // beforehand (lane i belongs to column i mod m), which makes one flat loop right for every number of columns;
-// dot products add lane by lane and are folded into columns at the end, in a fixed order.
+// dot products add up in registers along a block, then lane by lane, and are folded into columns at the end, in a fixed
+// order.
 //
 // A group with panels in it (panel_kernels.hpp) has longer blocks: what matters there is that a stretch of all vectors
 // of a panel stays in the second-level cache.
@@ -42,7 +43,7 @@ struct Accumulate {
     static constexpr int dots = 1;
     const T* left;
     const T* right;
-    std::size_t place;
+    std::size_t place, period;
 };
 
 /// A panel's assignment with its coefficients spread over the lanes of a period, those below a divisor's diagonal left
@@ -87,12 +88,12 @@ public:
           comm_(comm),
           ledger_(ledger) {
         vector_lanes_ = about(most_lanes);
-        accumulators_.reserve(static_cast<std::size_t>(threads_) * dots_at_first * vector_lanes_);
+        accumulators_.reserve(static_cast<std::size_t>(threads_) * dots_at_first * period());
     }
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
     void reserve(std::size_t products) {
-        const std::size_t sums = 2 * products * period() + 16 * panel_lanes(narrow_panel_lanes);
+        const std::size_t sums = (2 * products + dots_at_first) * period();
         accumulators_.reserve(static_cast<std::size_t>(threads_) * sums);
         coefficients_.reserve(products * period());
     }
@@ -219,9 +220,8 @@ private:
     // ---- what a statement's dot products take of the accumulators of a thread ----
     template <class S>
     std::size_t lanes_of(const S& s) const {
-        return static_cast<std::size_t>(count_dots_of(s)) * lanes_;
+        return static_cast<std::size_t>(count_dots_of(s)) * period();
     }
-    std::size_t lanes_of(const PanelDots<T>& s) const { return static_cast<std::size_t>(count_dots_of(s)) * period(); }
 
     // ---- binding: coefficients spread over the lanes, dot products given their place ----
     VectorTerm<T> bind(const VectorTerm<T>& e, std::size_t&) { return e; }
@@ -247,9 +247,7 @@ private:
         return Assign<decltype(expression)>{s.target, expression};
     }
     Accumulate<T> bind(const Dot<T>& s, std::size_t& place) {
-        Accumulate<T> bound{s.left, s.right, place};
-        place += lanes_;
-        return bound;
+        return {s.left, s.right, std::exchange(place, place + period()), period()};
     }
     BoundPanelAssign<T> bind(const PanelAssign<T>& s, std::size_t&) {
         const int k = s.target.count();
@@ -327,11 +325,7 @@ private:
         for (std::size_t lane = 0; lane < lanes; ++lane) target[lane] = e.at(block, lane);
     }
     static void run_block(const Accumulate<T>& s, std::size_t block, std::size_t lanes, T* accumulators) {
-        T* const sum = accumulators + s.place;
-        const T* const left = s.left + block;
-        const T* const right = s.right + block;
-#pragma omp simd
-        for (std::size_t lane = 0; lane < lanes; ++lane) sum[lane] += left[lane] * right[lane];
+        Kernels::dot(s.left + block, s.right + block, accumulators + s.place, lanes, s.period);
     }
     using Kernels = PanelKernels<T>;
     static typename Kernels::Rows rows(const Panel<T>& panel, std::size_t block) {

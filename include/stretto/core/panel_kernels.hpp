@@ -47,6 +47,23 @@ struct PanelKernels {
         std::size_t ahead;  // where the next stretch is; 0: there is nothing to fetch
     };
 
+    /// sums += left · right of two vectors, by lanes of a period.
+    static void dot(const T* left, const T* right, T* sums, std::size_t length, std::size_t period) {
+        const std::size_t whole = length / period * period;
+        for (std::size_t lane = 0; lane < period && whole > 0; lane += width) {
+            Register even{}, odd{};  // two, as an addition takes some cycles
+            std::size_t e = lane;
+            for (; e + period < whole; e += 2 * period) {
+                even += load(left + e) * load(right + e);
+                odd += load(left + e + period) * load(right + e + period);
+            }
+            if (e < whole) even += load(left + e) * load(right + e);
+            store(sums + lane, load(sums + lane) + (even + odd));
+        }
+#pragma omp simd
+        for (std::size_t e = whole; e < length; ++e) sums[e - whole] += left[e] * right[e];
+    }
+
     /// sums(i, k) += left_i · right_k, by lanes; sums has a period for each pair, those of one i together.
     static void dots(Rows left, Rows right, T* sums, Stretch stretch) {
         if (right.count <= narrow) stretch.ahead = 0;
