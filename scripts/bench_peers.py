@@ -373,7 +373,8 @@ class Bench:
 
     def command(self):
         """What measures all that is there, and writes the page."""
-        found = {method for *_, program, method in self.cases if program == "stretto"}
+        found = {method for (*_, program, method), case in self.cases.items()
+                 if program == "stretto" and (case["ms"] or "solves" in case)}
         methods = list(dict.fromkeys(method.split(":")[0] for method in PAIRS if method in found))
         options = [f"--{name.replace('_', '-')} {value}" for name, value in self.parameters.items()]
         return f"STRETTO_MATRICES=… make bench-peers BENCH_ARGS='{' '.join(options)} --methods {' '.join(methods)}'"
