@@ -33,12 +33,12 @@ simulator:
 # runs the PETSc that OTHER_PETSC_DIR names, by default one that is built from its source package (OTHER_PETSC_DIR=none: none).
 # STRETTO_MATRICES names the folder of the two real matrices; BENCH_ARGS='--help' shows the options.
 OTHER_PETSC_DIR ?= $(CURDIR)/build/petsc
-other := $(filter-out none,$(OTHER_PETSC_DIR))
+other := $(if $(filter-out none,$(OTHER_PETSC_DIR)),$(abspath $(OTHER_PETSC_DIR)))
 bench-peers: ## Compares with PETSc, hypre and Belos, writes docs/benchmarks.md
 	@scripts/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)
-	@$(if $(filter $(CURDIR)/build/petsc,$(other)),scripts/petsc.sh $(other))
+	@$(if $(filter $(CURDIR)/build/petsc,$(other)),scripts/petsc.sh $(other) || { echo "OTHER_PETSC_DIR=none leaves it out" >&2; exit 1; })
 	@$(if $(other),PETSC_DIR="$(other)" cmake --preset peers -B build/peers-other)
 	@$(if $(other),PETSC_DIR="$(other)" cmake --build build/peers-other -j $(JOBS) --target petsc_bench)
 	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers \

@@ -174,6 +174,8 @@ class Bench:
         for case in self.cases.values():
             done = [(ms, at) for ms, at in zip(case["ms"], case["at"]) if ms is not None]
             case["ms"], case["at"] = [ms for ms, _ in done], [at for _, at in done]
+            if "solves" in case:
+                case["solves"] = [line for line in case["solves"] if "error" not in line]
         known = json.loads(output_of(a.build / "stretto", "list", "--json", "-") or "null")
         if known is None:
             raise SystemExit(f"{a.build} has no stretto that runs: make bench-peers builds it")
@@ -230,7 +232,8 @@ class Bench:
     def time(self, driver, key, at):
         """One more value of a case, in the round `at`."""
         case, (*_, precond, program, method) = self.case(*key), key
-        case.pop("error", None)
+        for name in ("error", "ended_at", "steady"):
+            case.pop(name, None)
         peer = program != "stretto"
         if method in PRODUCTS:
             line = driver.do(do="product")
@@ -253,8 +256,7 @@ class Bench:
                                          iterations=first + (warm_up if peer else 0)).get("residual")
         line = driver.do(do="time", method=method, precond=precond, first=first, more=more)
         if not peer and "deep" in method and line.get("ended_at", math.inf) < self.least_end(method):
-            del line["ended_at"]
-            line.update(driver.do(do="time", method=method + STEADY, precond=precond, first=first, more=more), steady=True)
+            line = {**driver.do(do="time", method=method + STEADY, precond=precond, first=first, more=more), "steady": True}
         return line
 
     def solve(self, driver, key, _):
@@ -369,7 +371,7 @@ class Bench:
                             case = self.case(problem, ranks, precond, program, theirs)
                             if case["ms"] and ours["ms"]:
                                 yield peers_page.Comparison(peers_page.shown(problem), ranks, precond, method, program, theirs, ours, case,
-                                                            self.triad[ranks])
+                                                            self.triad.get(ranks, [math.nan]))
 
     def command(self):
         """What measures all that is there, and writes the page."""

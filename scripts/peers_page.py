@@ -179,21 +179,21 @@ def summary(comparisons):
             if goals and worst and worst.ratio > GOAL_DISTINCT:
                 missed.append(f"`{method}` on {DISTINCT} beside {name_of(worst.program)}: {worst.ratio:.3f} "
                               f"({GOAL_DISTINCT:.2f})")
-            cells.append(marked(number(worst.ratio), goals and worst.ratio > GOAL_DISTINCT) if worst else "–")
             cells += [f"{goal:.2f}" if math.isfinite(goal) else ""] * goals
+            cells.append(marked(number(worst.ratio), goals and worst.ratio > GOAL_DISTINCT) if worst else "–")
             rows.append(f"| `{method}` ÷ `{peer}` | {' | '.join(cells)} |")
         if rows:
             text.append(textwrap.fill(
                 f"Ours ÷ PETSc's, {precond_in_words(precond)}, {in_words(ranks)}: geometric mean over the problems (how "
                 "many), and the largest of the ratios where all values are distinct"
                 + (f" (goal {GOAL_DISTINCT}):" if goals else ":"), 120) +
-                f"\n\n| | {' | '.join(map(name_of, petscs))} | all distinct |{' goal |' * goals}\n"
+                f"\n\n| | {' | '.join(map(name_of, petscs))} |{' goal |' * goals} all distinct |\n"
                 f"|---|{'--:|' * (len(petscs) + 1 + goals)}\n" + "\n".join(rows))
         others = [f"{name_of(program)} `{peer}` {cell(same)}" for (program, method, peer), same in
                   groups([c for c in mine if "petsc" not in c.program], "program", "method", "peer_method")]
         if others:
             text.append(textwrap.fill(f"Ours ÷ others', likewise: {'; '.join(others)}.", 120))
-    text.append(f"Goals missed by these means: {'; '.join(missed) or 'none'}.")
+    text.append(f"Goals of means, and of values all distinct, that are missed: {'; '.join(missed) or 'none'}.")
     return "\n\n".join(text)
 
 
@@ -221,11 +221,13 @@ def verdict(comparisons):
     won = sum(max(c.ratios) < 1 for c in often)
     lost = sorted((c for c in often if min(c.ratios) > 1), key=lambda c: -c.ratio)
     middles = [c.ratio for c in done]
-    text = (f"less time than the peer in every round in {won} of {len(often)} comparisons of three rounds and more, more in "
-            f"every round in {len(lost)}. Of all {len(done)}, ours ÷ theirs is {min(middles):.2f} to {max(middles):.2f}, in the middle "
+    text = (f"{min(middles):.2f} to {max(middles):.2f} of its time in {len(done)} comparisons, in the middle "
             f"{statistics.median(middles):.2f}.")
+    if often:
+        text += (f" Of {len(often)} with three rounds and more, Stretto takes less time in every round in {won}, more in every "
+                 f"round in {len(lost)}.")
     if lost:
-        text += " The largest of these: " + "; ".join(
+        text += " More, the largest: " + "; ".join(
             f"{c.method} against {c.peer_method.split()[0]} ({c.where}: {c.ratio:.2f})" for c in lost[:5]) + "."
     return text
 
@@ -369,8 +371,8 @@ orthogonal (`pipelined_gmres`, or `s_step_gmres` with 12 vectors an iteration), 
 as the product needs its neighbours. That was tried with seven points outside of the library (update, product and dot products
 a stretch after the other, 8 to 32 vectors): 0.70 to 0.87 of the time where neighbours are 1,000 rows away, 0.75 to 1.05
 where they are 16,000, as in a cube of 128, and 0.80 to 1.03 at 40,000. The product first in the group of the dot products,
-as in `cg`, would read two vectors of 35 less: not tried. Tried as well: orthogonalising once (`orth=cgs`), which moves as much; and the last vector of a cycle in one pass, taller
-tiles and longer stretches without prefetching, all in use.
+as in `cg`, would read two vectors of 35 less: not tried. Tried as well: orthogonalising once (`orth=cgs`), which moves as much. In use: the last
+vector of a cycle in one pass, taller tiles, and longer stretches without prefetching.
 
 **Rows that repeat.** A product reads x, writes y and hardly anything else, so that loads of x from cache, seven or 27 for a
 row, and not bytes are what takes the time: 27 points take some times their floor, and a fifth of PETSc's time or less.
@@ -485,7 +487,7 @@ def page(bench, comparisons, command):
             "Milliseconds per iteration of Stretto's methods and of their like elsewhere, measured in turn on one machine. "
             f"What is here took {bench.seconds / 60:.0f} min: {often}. "
             + ("It was measured in pieces, with the revisions named below. " if len(bench.built) > 1 else "")
-            + "To run all of it again and write this page:", 120),
+            + "To run all of it, five rounds of everything (hours), and write this page:", 120),
         command=command,
         facts=points(f"{name}: {value}" for name, value in bench.facts.items()),
         summary=summary(comparisons),

@@ -11,7 +11,7 @@ for group in "$@"; do
                           libsuitesparse-dev libmetis-dev python3 valgrind) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
-        peers) packages+=(libpetsc-real-dev libhypre-dev libhmat-oss-dev) ;;
+        peers) packages+=(libpetsc-real-dev libhypre-dev libhmat-oss-dev make python3-venv) ;;
         simulate) packages+=(libsimgrid-dev) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
         *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers, simulate)" >&2; exit 2 ;;

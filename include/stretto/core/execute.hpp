@@ -88,12 +88,12 @@ public:
           comm_(comm),
           ledger_(ledger) {
         vector_lanes_ = about(most_lanes);
-        accumulators_.reserve(static_cast<std::size_t>(threads_) * dots_at_first * period());
+        accumulators_.reserve(static_cast<std::size_t>(threads_) * (dots_at_first * period() + gap));
     }
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
     void reserve(std::size_t products) {
-        const std::size_t sums = (2 * products + dots_at_first) * period();
+        const std::size_t sums = (2 * products + dots_at_first) * period() + gap;
         accumulators_.reserve(static_cast<std::size_t>(threads_) * sums);
         coefficients_.reserve(products * period());
     }
@@ -162,7 +162,7 @@ private:
             lanes_ = panel_lanes(widest <= Kernels::narrow ? narrow_panel_lanes : most_panel_lanes);
         }
         share_coefficients_ = !panels;
-        std::size_t sums = 0;
+        std::size_t sums = gap;
         (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
         accumulators_.assign(static_cast<std::size_t>(threads) * sums, T{});
         return sums;
@@ -174,8 +174,8 @@ private:
         if constexpr (!(has_panels<S> || ...)) {
             Pass vectors;
             (for_each_statement([&](const auto& s) { note(vectors, s); }, statements), ...);
-            const std::size_t arrays =
-                static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() + sums / lanes_;
+            const std::size_t arrays = static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() +
+                                       (sums - gap) / std::max(lanes_, period());
             if (arrays > 0) return about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
         }
         return lanes_;
@@ -195,6 +195,7 @@ private:
     static constexpr std::size_t serial_below = 8192;
     static constexpr std::size_t blocks_of_a_piece = 16;  // about a microsecond
     static constexpr std::size_t dots_at_first = 16;      // there is room for, so that a safeguard's do not allocate
+    static constexpr std::size_t gap = 128 / sizeof(T);   // between the sums of threads, which share no cache line then
 
     /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
     /// smaller.
