@@ -51,9 +51,9 @@ check "and said" holds run.json "r['progress_mode'] == 'poll' and any('as kept i
 kept "" '{"none": 1.0, "library": 0.1}'
 check "what was measured with other modes is not" solves 2 $solve --method pipelined_cg --machine machine.json --json run.json
 check "so it is measured again" holds run.json "not any('as kept' in t for t in r['remarks'])"
-kept 1ms '{"none": 1.0, "poll": 1.0, "thread": 1.0, "library": 1.0}'
+kept 10ms '{"none": 1.0, "poll": 1.0, "thread": 1.0, "library": 1.0}'
 check "where nothing can be hidden" solves 2 $solve --method pipelined_cg --machine machine.json --json run.json \
-  --emulate-latency 1ms
+  --emulate-latency 10ms
 check "an event advises" holds run.json "'hides next to nothing; single_reduction_cg' in r['events'][0]['text']"
 check "where there is no work to hide behind" solves 2 $solve --method pipelined_cg --machine machine.json \
   --json run.json --emulate-latency 8ms
