@@ -12,6 +12,7 @@ page of it again.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import math
@@ -130,7 +131,8 @@ class Driver:
         return self.answer()
 
     def end(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:

@@ -30,7 +30,7 @@ PAGE = """# Growth
 <!-- Written by scripts/growth.py; do not edit. -->
 
 Nanoseconds of an iteration for an unknown and a right-hand side, of poisson3d, no preconditioner, one thread a rank,
-{rounds} of up to 30 iterations (300 below 60³); {processor}; {date}. A flat column is linear growth; on a shared machine a single entry may be off by a half. –: left
+{rounds} of up to 30 iterations (300 below 60³); {processor}; {date}. A flat column is linear growth; on a shared machine a single entry may be two or three times too long. –: left
 out, as gmres's vectors take more than {most_bytes:.0f} GB.
 
 ## With the number of unknowns

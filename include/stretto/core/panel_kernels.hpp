@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The loops of panel statements, on a stretch of rows that stays in the second-level cache. A tile of left × right
-// vectors keeps its sums, or its coefficients, in registers while it streams along the stretch, so each vector is
-// loaded once per tile. With more than two vectors on the right, what the first tile meets of the next stretch is
-// fetched ahead, so that memory is busy while later tiles compute; with fewer, memory is never idle, and tiles are
-// taller. Twice as fast as OpenBLAS's dgemm on these shapes (bench/panels.cpp).
+// The loops of dot products and of panel statements, these on a stretch of rows that stays in the second-level cache. A
+// tile of left × right vectors keeps its sums, or its coefficients, in registers while it streams along the stretch, so
+// each vector is loaded once per tile. With more than two vectors on the right, what the first tile meets of the next
+// stretch is fetched ahead, so that memory is busy while later tiles compute; with fewer, memory is never idle, and
+// tiles are taller. Twice as fast as OpenBLAS's dgemm on these shapes (bench/panels.cpp).
 //
 // Coefficients and sums have a number for each lane of a period, which is the least number of elements that is made of
 // whole vector registers and of whole rows.
