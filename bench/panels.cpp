@@ -12,8 +12,8 @@
 #include <functional>
 #include <vector>
 
-#include "stretto/core/execute.hpp"
-#include "stretto/core/workspace.hpp"
+#include "stretto/execute/cpu/executor.hpp"
+#include "stretto/execute/workspace.hpp"
 #include "timing.hpp"
 
 using namespace stretto;

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "stretto/core/collective.hpp"
-#include "stretto/matrix/generators.hpp"
-#include "stretto/matrix/matrix_market.hpp"
+#include "stretto/comm/collective.hpp"
+#include "stretto/io/generators.hpp"
+#include "stretto/io/matrix_market.hpp"
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);

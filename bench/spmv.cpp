@@ -11,8 +11,8 @@
 #include <string>
 
 #include "stretto/core/parallel.hpp"
-#include "stretto/matrix/csr.hpp"
-#include "stretto/matrix/generators.hpp"
+#include "stretto/io/generators.hpp"
+#include "stretto/sparse/csr.hpp"
 
 namespace {
 

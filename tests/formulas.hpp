@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stretto/core/random.hpp"
-#include "stretto/matrix/csr.hpp"
+#include "stretto/sparse/csr.hpp"
 
 // Matrices given by formulas, for tests of products.
 

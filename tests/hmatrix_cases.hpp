@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 

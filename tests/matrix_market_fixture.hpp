@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/core/collective.hpp"
-#include "stretto/matrix/matrix_market.hpp"
+#include "stretto/comm/collective.hpp"
+#include "stretto/io/matrix_market.hpp"
 
 namespace stretto {
 
@@ -49,7 +49,7 @@ protected:
     }
 
     /// The whole matrix on every rank, its local rows checked.
-    Triplets gather(const MatrixFile& file) const {
+    Triplets gather(const DistributedRows& file) const {
         const auto& [partition, rows] = file;
         EXPECT_EQ(partition, Partition::even(partition.rows(), comm.size()));
         EXPECT_EQ(rows.rows(), partition.rows(comm.rank()));

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/matrix/csr.hpp"
-#include "stretto/matrix/generators.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/io/generators.hpp"
 #include "stretto/precond/jacobi.hpp"
-#include "stretto/solvers/registry.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/sparse/csr.hpp"
 
 namespace stretto {
 

@@ -7,11 +7,11 @@
 #include <functional>
 
 #include "stretto/bem/problem.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/random.hpp"
+#include "stretto/driver/solve.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
-#include "stretto/solvers/solve.hpp"
 
 namespace stretto {
 namespace {

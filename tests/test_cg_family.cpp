@@ -131,7 +131,7 @@ TEST_P(CgFamily, IterationsAllocateNothing) {
     int iterations = 0;
     SolveOptions o;
     o.method = method.starts_with("deep") ? method + ",growth=1e300,drift=1,check=0,lmax=" + (jacobi ? "2" : "8")
-                                          : bare(method);
+                                          : without_safeguards(method);
     o.rtol = 1e-10;
     o.progress = [&](const ProgressInfo& info) {
         // MPI itself allocates for its requests; alone, nothing does.

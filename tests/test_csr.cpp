@@ -7,9 +7,9 @@
 
 #include "allocations.hpp"
 #include "formulas.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/matrix/csr.hpp"
+#include "stretto/sparse/csr.hpp"
 
 namespace stretto {
 namespace {

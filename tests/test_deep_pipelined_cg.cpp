@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "stretto/matrix/matrix_market.hpp"
+#include "stretto/io/matrix_market.hpp"
 #include "stretto/testing/chaotic_comm.hpp"
 #include "stretto/testing/counting_comm.hpp"
 #include "systems.hpp"
@@ -16,7 +16,7 @@ constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j)
 
 std::string deep(int l, const std::string& more = "") { return "deep_pipelined_cg:l=" + std::to_string(l) + more; }
 /// On poisson2d, nothing but the pipeline.
-std::string bare(int l, bool jacobi) {
+std::string without_safeguards(int l, bool jacobi) {
     return deep(l, std::string(jacobi ? ",lmax=2" : ",lmax=8") + ",growth=1e300,drift=1,check=0");
 }
 
@@ -65,7 +65,7 @@ TEST_F(DeepPipelinedCg, KeepsLReductionsInFlightEachBehindLProducts) {
         const auto A = problem(counting, "poisson2d:30");
         Values b(A, 1, random_values), x(A, 1);
         SolveOptions o;
-        o.method = bare(l, false);
+        o.method = without_safeguards(l, false);
         const auto result = solve<double>(counting, Watched{&A, &counting}, Identity{}, b.view(), x.view(), o);
         EXPECT_TRUE(result.converged());
         EXPECT_EQ(counting.most_sums_in_flight, l);
@@ -82,7 +82,7 @@ TEST_F(DeepPipelinedCg, StoresNoMoreVectorsThanThePaperAndMovesEachOnce) {
     for (int l = 1; l <= 10; ++l)
         for (const bool jacobi : {false, true}) {
             Values b(A, 1, random_values), x(A, 1);
-            const auto result = run(A, b, x, bare(l, jacobi), 1e-4, jacobi);
+            const auto result = run(A, b, x, without_safeguards(l, jacobi), 1e-4, jacobi);
             EXPECT_EQ(result.status, Status::converged);
             EXPECT_EQ(result.finished_by, "deep_pipelined_cg");
             const int vectors = 2 * l + std::max(3, l + 1) + 1;
@@ -186,7 +186,7 @@ TEST_F(DeepPipelinedCg, TheRefugeMayHideItsReductionToo) {
     const auto A = problem(comm, "jump2d:24,contrast=1e4");
     Values b(A, 1, random_values), x(A, 1), y(A, 1);
     const auto cg = run(A, b, x, "cg");
-    const auto result = run(A, b, y, deep(3, ",refuge=1"));
+    const auto result = run(A, b, y, deep(3, ",refuge=pipelined_cg"));
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_EQ(result.finished_by, "pipelined_cg");
     EXPECT_LE(result.iterations, 1.2 * cg.iterations);  // on the edge of what it reaches, rounding makes a tenth

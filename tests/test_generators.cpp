@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stretto/matrix/generators.hpp"
+#include "stretto/io/generators.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "stretto/core/error.hpp"
-#include "stretto/matrix/csr.hpp"
+#include "stretto/sparse/csr.hpp"
 
 namespace stretto {
 namespace {

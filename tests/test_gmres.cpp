@@ -6,9 +6,9 @@
 #include <map>
 
 #include "allocations.hpp"
-#include "stretto/matrix/powers.hpp"
-#include "stretto/solvers/pipelined_s_step_gmres.hpp"
-#include "stretto/solvers/s_step_gmres.hpp"
+#include "stretto/methods/pipelined_s_step_gmres.hpp"
+#include "stretto/methods/s_step_gmres.hpp"
+#include "stretto/sparse/powers.hpp"
 #include "stretto/testing/counting_comm.hpp"
 #include "systems.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "allocations.hpp"
 #include "hmatrix_cases.hpp"
-#include "stretto/hmatrix/precond.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/precond/hierarchical.hpp"
 
 namespace stretto {
 namespace {

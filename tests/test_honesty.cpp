@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "stretto/matrix/matrix_market.hpp"
+#include "stretto/io/matrix_market.hpp"
 #include "systems.hpp"
 
 using namespace stretto;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "matrix_market_fixture.hpp"
-#include "stretto/matrix/problem.hpp"
+#include "stretto/io/problem.hpp"
 
 namespace stretto {
 namespace {

@@ -25,7 +25,7 @@ struct MethodTest : testing::TestWithParam<std::tuple<const Method*, bool>> {
 
     /// Without safeguards and without a warm-up: poisson2d has its eigenvalues below 8, or 2 with Jacobi.
     std::string steady() const {
-        if (method.name != "deep_pipelined_cg") return bare(method);
+        if (method.name != "deep_pipelined_cg") return without_safeguards(method);
         return fmt::format("deep_pipelined_cg:growth=1e300,drift=1,check=0,lmax={}", preconditioned ? 2 : 8);
     }
     SolveOptions options(double rtol = 1e-8) const {
@@ -264,7 +264,7 @@ TEST(Table2, CountsSafeguardsApart) {
     for (const auto formulation : {Formulation::basic, Formulation::merged}) {
         Values b(A, 1, random_values), x(A, 1);
         SolveOptions o;
-        o.method = bare(find_method("reordered_bicgstab"));
+        o.method = without_safeguards(find_method("reordered_bicgstab"));
         o.formulation = formulation;
         const auto result = solve<double>(comm, A, M, b.view(), x.view(), o);
         EXPECT_EQ(result.ledger.at(Phase::safeguard).vectors,

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <thread>
 
-#include "stretto/core/collective.hpp"
-#include "stretto/core/latency_comm.hpp"
+#include "stretto/comm/collective.hpp"
+#include "stretto/comm/latency_comm.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/model/benchmarks.hpp"
 #include "stretto/model/fit.hpp"

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <thread>
 
+#include "stretto/comm/latency_comm.hpp"
 #include "stretto/core/error.hpp"
-#include "stretto/core/latency_comm.hpp"
 #include "stretto/testing/chaotic_comm.hpp"
 #include "systems.hpp"
 
@@ -59,7 +59,7 @@ void eventually(Comm& comm, Measure measure, Good good) {
     Times last{};
     for (int attempt = 0; attempt < 5; ++attempt) {
         last = measure();
-        if (all_min(comm, Global{good(last)}) > 0) return;
+        if (all_of(comm, good(last))) return;
     }
     ADD_FAILURE() << "lost " << 1e3 * last.lost << " ms per iteration, hidden " << last.hidden_fraction;
 }
@@ -181,7 +181,7 @@ TEST(ProgressModes, SeeSumsCompleteBeforeTheWait) {
             const auto before = Clock::now();
             const auto ready = sum.wait();
             EXPECT_EQ(total, comm.size());
-            seen = all_max(comm, Global{!(ready && *ready < before)}) == 0;
+            seen = all_of(comm, ready && *ready < before);
         }
         EXPECT_TRUE(seen) << name(mode);
     }
@@ -348,7 +348,7 @@ TEST(Seconds, GoToThePhaseTheyPassedIn) {
     {
         const auto outer = ledger.time(Kernel::small);
         std::this_thread::sleep_for(2ms);
-        const auto book = ledger.book(Phase::iteration);
+        const auto phase = ledger.enter(Phase::iteration);
         std::this_thread::sleep_for(20ms);
         const auto inner = ledger.time(Kernel::vectors);
         std::this_thread::sleep_for(2ms);

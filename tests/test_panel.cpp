@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "stretto/core/execute.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/core/workspace.hpp"
+#include "stretto/execute/cpu/executor.hpp"
+#include "stretto/execute/workspace.hpp"
 
 using namespace stretto;
 

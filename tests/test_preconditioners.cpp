@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <optional>
 
-#include "stretto/matrix/matrix_market.hpp"
-#include "stretto/precond/preconditioner.hpp"
-#include "stretto/prepare/prepare.hpp"
+#include "stretto/io/matrix_market.hpp"
+#include "stretto/precond/table.hpp"
+#include "stretto/system/prepare.hpp"
 #include "systems.hpp"
 
 namespace stretto {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stretto/prepare/ordering.hpp"
-#include "stretto/prepare/prepare.hpp"
-#include "stretto/prepare/structure.hpp"
+#include "stretto/system/ordering.hpp"
+#include "stretto/system/prepare.hpp"
+#include "stretto/system/structure.hpp"
 #include "systems.hpp"
 
 namespace stretto {
@@ -14,7 +14,7 @@ namespace {
 
 using Formula = std::function<double(Global, Global)>;
 
-Problem rows_of(const Comm& comm, Global n, const Formula& entry) {
+DistributedRows rows_of(const Comm& comm, Global n, const Formula& entry) {
     const auto partition = Partition::even(n, comm.size());
     LocalRows<double> rows;
     for (Global i = partition.first(comm.rank()); i < partition.first(comm.rank() + 1); ++i) {

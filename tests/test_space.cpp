@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/buffer.hpp"
-#include "stretto/core/collective.hpp"
-#include "stretto/core/space.hpp"
+#include "stretto/execute/space.hpp"
 #include "stretto/testing/chaotic_comm.hpp"
 #include "stretto/testing/counting_comm.hpp"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "allocations.hpp"
-#include "stretto/core/execute.hpp"
 #include "stretto/core/random.hpp"
+#include "stretto/execute/cpu/executor.hpp"
 
 using namespace stretto;
 

@@ -12,14 +12,14 @@
 #include "commands.hpp"
 #include "input.hpp"
 #include "report.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/instruction_set.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/core/workspace.hpp"
-#include "stretto/solvers/registry.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/execute/workspace.hpp"
 #include "triad.hpp"
 
 using namespace stretto;
@@ -107,7 +107,7 @@ const Family& find_family(const std::string& name) {
 
 /// The specification that is measured.
 std::string measured(const Variant& variant, double norm_of_A) {
-    std::string spec = bare(std::string(variant.method));
+    std::string spec = without_safeguards(std::string(variant.method));
     if (!variant.more.empty())
         spec += fmt::format("{}{}", spec.find(':') == std::string::npos ? ':' : ',', variant.more);
     if (const auto at = spec.find(norm); at != std::string::npos)

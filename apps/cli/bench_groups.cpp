@@ -7,13 +7,13 @@
 #include "commands.hpp"
 #include "input.hpp"
 #include "report.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/instruction_set.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/core/trace.hpp"
-#include "stretto/precond/preconditioner.hpp"
-#include "stretto/solvers/registry.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/measure/trace.hpp"
+#include "stretto/precond/table.hpp"
 #include "triad.hpp"
 
 using namespace stretto;
@@ -143,7 +143,7 @@ int run_bench_groups(Comm& comm, const BenchArguments& arguments, const std::ato
             line.show_fraction("measuring",
                                static_cast<double>(done++) / static_cast<double>(widths.size() * std::size(variants)));
             SolveOptions options;
-            options.method = bare(std::string(variant.method));
+            options.method = without_safeguards(std::string(variant.method));
             options.rtol = 0;
             options.max_iterations = arguments.iterations > 0 ? arguments.iterations : variant.iterations;
             options.threads = threads;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 
 /// Exit codes of the command line.
 enum ExitCode { exit_converged = 0, exit_not_converged = 1, exit_bad_input = 2 };

@@ -13,14 +13,14 @@
 #include "input.hpp"
 #include "methods.hpp"
 #include "stretto/bem/problem.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
+#include "stretto/driver/registry.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 #include "stretto/hmatrix/kernels.hpp"
-#include "stretto/hmatrix/precond.hpp"
-#include "stretto/matrix/matrix_market.hpp"
-#include "stretto/solvers/registry.hpp"
+#include "stretto/io/matrix_market.hpp"
+#include "stretto/precond/hierarchical.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -95,7 +95,7 @@ double exact_residual(const HMatrix& A, const DenseSystem& system, const std::ve
 
 /// Collective. What is converged with the hierarchical matrix but not, by far, with the kernel is not converged: errors
 /// of the matrix count ‖A‖‖x‖/‖b‖ times in the residual. Who asked for less than ε knows that it is of the matrix.
-void judge_by_kernel(double exact, double epsilon, double rtol, double atol, Result& result) {
+void review_by_kernel(double exact, double epsilon, double rtol, double atol, Result& result) {
     constexpr double by_far = 10;  // `exact` is an estimate
     double norm_b = 0;
     for (const auto& column : result.columns) norm_b = std::max(norm_b, column.norm_b);
@@ -272,11 +272,11 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
                    .precond_bytes = precond_bytes,
                    .precond_seconds = all_max(comm, precond_seconds)});
     double exact = 0;
-    const ResultUse use{.judge =
+    const ResultUse use{.review =
                             [&](const std::string& method, Result& result, const std::vector<double>& solution) {
                                 if (probed) advise(comm, *probed, method, precond.name != "none", result);
                                 exact = exact_residual(*A, system, in_order(solution));
-                                judge_by_kernel(exact, options.epsilon, asked.rtol, asked.atol, result);
+                                review_by_kernel(exact, options.epsilon, asked.rtol, asked.atol, result);
                             },
                         .keep =
                             [&](std::size_t, const std::vector<double>& solution) {

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <set>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 
 using namespace stretto;
@@ -46,10 +46,10 @@ int default_threads(const Comm& comm) {
 
 bool exists(const Comm& comm, const std::string& path) {
     std::error_code error;
-    return all_max(comm, Global{comm.rank() == 0 && std::filesystem::exists(path, error)}) > 0;
+    return any_of(comm, comm.rank() == 0 && std::filesystem::exists(path, error));
 }
 
-Problem load_problem(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
+DistributedRows load_problem(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
     auto loaded = stretto::load_problem(comm, problem, threads, [&](double fraction) {
         line.show_fraction("reading " + file_of_problem(problem), fraction);
     });

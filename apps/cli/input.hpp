@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "progress.hpp"
-#include "stretto/matrix/csr.hpp"
-#include "stretto/matrix/problem.hpp"
+#include "stretto/io/problem.hpp"
+#include "stretto/sparse/csr.hpp"
 
 /// Collective. OMP_NUM_THREADS where set; else this rank's share of the node's cores, and no more than it is bound to.
 int default_threads(const stretto::Comm& comm);
@@ -16,7 +16,7 @@ int default_threads(const stretto::Comm& comm);
 bool exists(const stretto::Comm& comm, const std::string& path);
 
 /// Collective. stretto::load_problem with a progress line.
-stretto::Problem load_problem(stretto::Comm& comm, const std::string& problem, int threads, ProgressLine& line);
+stretto::DistributedRows load_problem(stretto::Comm& comm, const std::string& problem, int threads, ProgressLine& line);
 
 /// What --storage takes, and what it means.
 std::vector<std::string> storage_choices();

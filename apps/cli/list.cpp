@@ -7,10 +7,10 @@
 #include "report.hpp"
 #include "stretto/bem/problem.hpp"
 #include "stretto/core/instruction_set.hpp"
+#include "stretto/driver/registry.hpp"
 #include "stretto/hmatrix/kernels.hpp"
-#include "stretto/matrix/generators.hpp"
-#include "stretto/precond/preconditioner.hpp"
-#include "stretto/solvers/registry.hpp"
+#include "stretto/io/generators.hpp"
+#include "stretto/precond/table.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "report.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/model/benchmarks.hpp"
 

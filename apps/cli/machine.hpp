@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 #include "stretto/model/fit.hpp"
 #include "stretto/model/probe.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "commands.hpp"
 #include "input.hpp"
+#include "stretto/comm/latency_comm.hpp"
 #include "stretto/core/error.hpp"
-#include "stretto/core/latency_comm.hpp"
 #include "stretto/core/types.hpp"
 #include "validators.hpp"
 

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "stretto/core/collective.hpp"
-#include "stretto/matrix/matrix_market.hpp"
-#include "stretto/solvers/registry.hpp"
+#include "stretto/comm/collective.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/io/matrix_market.hpp"
+#include "stretto/io/trace_file.hpp"
 
 using namespace stretto;
 
@@ -76,7 +77,7 @@ std::vector<std::string> files_of_methods(const SolveArguments& arguments, std::
 }
 
 void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
-    if (all_max(comm, Global{interrupt}) > 0) throw Interrupted();
+    if (any_of(comm, interrupt)) throw Interrupted();
 }
 
 int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSolve& system, Report& report,
@@ -113,7 +114,7 @@ int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSol
         Result result = solve<double>(*system.comm, system.A, system.M, {system.b.data(), system.rows, system.columns},
                                       {x.data(), system.rows, system.columns}, options);
         line.clear();
-        if (use.judge) use.judge(method, result, x);
+        if (use.review) use.review(method, result, x);
         report.add(comm, method, result);
         if (table) report.print_last();
         if (options.history) report.keep_history(result);
@@ -123,7 +124,7 @@ int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSol
         if (result.status == Status::interrupted) break;
     }
     if (table) report.print_foot();
-    if (!arguments.trace.empty()) attempt([&] { trace.write(comm, arguments.trace); });
+    if (!arguments.trace.empty()) attempt([&] { write_trace(comm, trace, arguments.trace); });
     if (comm.rank() == 0 && !arguments.history.empty()) attempt([&] { report.write_history(arguments.history); });
     if (plot) attempt([&] { plot->write(fmt::format("{}, precond {}", arguments.problem, arguments.precond)); });
     if (comm.rank() == 0 && !arguments.json.empty()) attempt([&] { report.write_json(arguments.json); });

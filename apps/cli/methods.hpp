@@ -10,8 +10,8 @@
 #include "plot.hpp"
 #include "progress.hpp"
 #include "report.hpp"
-#include "stretto/matrix/partition.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/sparse/partition.hpp"
 
 /// A system as methods take it.
 struct SystemToSolve {
@@ -26,7 +26,7 @@ struct SystemToSolve {
 /// What a command does with a result.
 struct ResultUse {
     /// Before it is reported.
-    std::function<void(const std::string& method, stretto::Result& result, const std::vector<double>& x)> judge;
+    std::function<void(const std::string& method, stretto::Result& result, const std::vector<double>& x)> review;
     std::function<void(std::size_t method, const std::vector<double>& x)> keep;  ///< after that; may fail to write
 };
 

@@ -9,7 +9,7 @@
 #include "machine.hpp"
 #include "progress.hpp"
 #include "report.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/model/benchmarks.hpp"
 
 using namespace stretto;
@@ -68,7 +68,7 @@ private:
         fmt::print(format, std::forward<T>(values)...);
         std::fflush(stdout);
     }
-    bool interrupted() const { return all_max(mpi_, Global{interrupt_}) > 0; }
+    bool interrupted() const { return any_of(mpi_, interrupt_); }
 
     /// One row for each size, until interrupted.
     template <class Row>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/solvers/result.hpp"
+#include "stretto/convergence/result.hpp"
 
 /// A picture of curves, of which the vertical axis is logarithmic, drawn by gnuplot or by Python's matplotlib,
 /// whichever is there.

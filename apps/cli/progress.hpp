@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "stretto/solvers/stop.hpp"
+#include "stretto/convergence/stop.hpp"
 
 /// One line on the terminal while work goes on; silent on other ranks and, unless `always`, where standard error is no
 /// terminal.

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/instruction_set.hpp"
 

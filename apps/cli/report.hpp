@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "stretto/core/comm.hpp"
-#include "stretto/solvers/result.hpp"
+#include "stretto/comm/comm.hpp"
+#include "stretto/convergence/result.hpp"
 
 /// What a run of `stretto solve` has to tell: as a table for people and as JSON for programs.
 class Report {

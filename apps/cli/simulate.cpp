@@ -17,8 +17,8 @@
 #include "progress.hpp"
 #include "simulated_machine.hpp"
 #include "stretto/core/error.hpp"
-#include "stretto/matrix/generators.hpp"
-#include "stretto/solvers/registry.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/io/generators.hpp"
 #include "validators.hpp"
 
 using namespace stretto;

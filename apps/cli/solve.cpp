@@ -9,23 +9,23 @@
 #include "commands.hpp"
 #include "input.hpp"
 #include "methods.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/matrix/csr.hpp"
-#include "stretto/matrix/matrix_market.hpp"
-#include "stretto/precond/preconditioner.hpp"
-#include "stretto/prepare/prepare.hpp"
-#include "stretto/prepare/structure.hpp"
-#include "stretto/solvers/registry.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/io/matrix_market.hpp"
+#include "stretto/precond/table.hpp"
+#include "stretto/sparse/csr.hpp"
+#include "stretto/system/prepare.hpp"
+#include "stretto/system/structure.hpp"
 
 using namespace stretto;
 
 namespace {
 
 /// This rank's rows of the right-hand sides, row-major.
-ArrayFile load_rhs(const Comm& comm, const Problem& problem, const SolveArguments& arguments, int threads,
+ArrayFile load_rhs(const Comm& comm, const DistributedRows& problem, const SolveArguments& arguments, int threads,
                    ProgressLine& line) {
     const Partition& partition = problem.partition;
     const LocalRows<double>& rows = problem.rows;
@@ -164,7 +164,7 @@ int run_solve(MpiComm& mpi, Comm& comm, const SolveArguments& arguments, const s
                    .storage = describe_storage(A, b.columns),
                    .precond_bytes = all_sum(comm, M ? M->stored() : 0.0),
                    .precond_seconds = all_max(comm, precond_setup.count())});
-    const ResultUse use{.judge =
+    const ResultUse use{.review =
                             [&](const std::string& method, Result& result, const std::vector<double>&) {
                                 if (probed) advise(comm, *probed, method, M != nullptr, result);
                             },

@@ -3,9 +3,9 @@
 
 #include <chrono>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
-#include "stretto/core/workspace.hpp"
+#include "stretto/execute/workspace.hpp"
 
 inline constexpr stretto::Index out_of_cache = 8'000'000;
 

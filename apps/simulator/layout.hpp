@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/matrix/generators.hpp"
+#include "stretto/io/generators.hpp"
 
 /// How a generated problem is dealt to ranks: by rows, as `stretto solve` deals it, or its grid in boxes of little
 /// surface, whose cells are numbered box by box.

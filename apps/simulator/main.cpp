@@ -11,11 +11,11 @@
 
 #include "layout.hpp"
 #include "simulated_comm.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/precond/preconditioner.hpp"
-#include "stretto/solvers/registry.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/precond/table.hpp"
 
 using namespace stretto;
 using json = nlohmann::json;
@@ -139,7 +139,7 @@ double seconds_per_iteration(const std::vector<double>& ends, const std::vector<
 /// end a run whose length is fixed.
 std::string dry_method(const std::string& method) {
     const Spec spec = parse_spec(method);
-    std::string result = bare(method);
+    std::string result = without_safeguards(method);
     if (spec.name != "deep_pipelined_cg") return result;
     result = method;
     const std::pair<const char*, double> settings[] = {
@@ -315,7 +315,7 @@ public:
         if (!trace_file.empty()) {
             std::string file = method;
             std::ranges::replace_if(file, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '-');
-            trace.write(comm_, fmt::format("{}{}.json", trace_file, file));
+            write_trace(comm_, trace, fmt::format("{}{}.json", trace_file, file));
         }
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
         line["simulated_in"] = took.count();

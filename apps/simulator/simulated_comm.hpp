@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 
 namespace simgrid::s4u {
 class Actor;

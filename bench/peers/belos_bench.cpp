@@ -41,7 +41,7 @@ private:
 };
 
 struct System {
-    System(const stretto::Comm& comm, const stretto::Problem& problem, peers::ordered_json& about) {
+    System(const stretto::Comm& comm, const stretto::DistributedRows& problem, peers::ordered_json& about) {
         const auto& rows = problem.rows;
         const auto first = static_cast<Ordinal>(problem.partition.first(comm.rank()));
         const auto map = rcp(new Map(static_cast<Tpetra::global_size_t>(problem.partition.rows()), rows.rows(), 0,

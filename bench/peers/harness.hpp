@@ -42,8 +42,8 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/core/comm.hpp"
-#include "stretto/matrix/problem.hpp"
+#include "stretto/comm/comm.hpp"
+#include "stretto/io/problem.hpp"
 
 namespace peers {
 

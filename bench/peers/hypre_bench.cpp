@@ -56,7 +56,7 @@ private:
 
 class System {
 public:
-    System(const stretto::Comm& comm, const stretto::Problem& problem, peers::ordered_json& about)
+    System(const stretto::Comm& comm, const stretto::DistributedRows& problem, peers::ordered_json& about)
         : begin_(static_cast<HYPRE_BigInt>(problem.partition.first(comm.rank()))),
           end_(static_cast<HYPRE_BigInt>(problem.partition.first(comm.rank() + 1))),
           b(begin_, end_),
@@ -82,7 +82,7 @@ public:
     class Solver;
 
 private:
-    void set_matrix(const stretto::Problem& problem) {
+    void set_matrix(const stretto::DistributedRows& problem) {
         const auto& from = problem.rows;
         std::vector<HYPRE_Int> lengths;
         std::vector<HYPRE_BigInt> rows;

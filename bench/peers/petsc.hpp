@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "stretto/matrix/generators.hpp"
+#include "stretto/io/generators.hpp"
 
 namespace peers {
 
@@ -18,7 +18,7 @@ namespace peers {
 inline void must(PetscErrorCode error) { PetscCallAbort(PETSC_COMM_WORLD, error); }
 
 /// PETSc's matrix of the same rows on the same ranks, in the format that its options name.
-inline Mat petsc_matrix(const stretto::Problem& problem) {
+inline Mat petsc_matrix(const stretto::DistributedRows& problem) {
     const auto& rows = problem.rows;
     const std::vector<PetscInt> start(rows.start.begin(), rows.start.end());
     const std::vector<PetscInt> columns(rows.columns.begin(), rows.columns.end());

@@ -12,7 +12,7 @@ namespace {
 using peers::must;
 
 /// The largest sum of absolute values in a row of A, or of D⁻¹A.
-double largest_row_sum(const stretto::Problem& problem, int rank, bool scaled) {
+double largest_row_sum(const stretto::DistributedRows& problem, int rank, bool scaled) {
     const auto& rows = problem.rows;
     const auto first = problem.partition.first(rank);
     double mine = 0;
@@ -28,7 +28,7 @@ double largest_row_sum(const stretto::Problem& problem, int rank, bool scaled) {
 }
 
 struct System {
-    System(const stretto::Comm& comm, const stretto::Problem& problem, peers::ordered_json& about)
+    System(const stretto::Comm& comm, const stretto::DistributedRows& problem, peers::ordered_json& about)
         : A(peers::petsc_matrix(problem)),
           row_sum(largest_row_sum(problem, comm.rank(), false)),
           scaled_row_sum(largest_row_sum(problem, comm.rank(), true)) {

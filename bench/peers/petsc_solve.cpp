@@ -15,7 +15,7 @@ using peers::must;
 
 class System {
 public:
-    explicit System(const stretto::Problem& problem) {
+    explicit System(const stretto::DistributedRows& problem) {
         A_ = peers::petsc_matrix(problem);
         must(MatCreateVecs(A_, &x_, &b_));
         must(VecDuplicate(b_, &r_));

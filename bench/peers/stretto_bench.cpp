@@ -9,9 +9,9 @@
 
 #include "harness.hpp"
 #include "stretto/core/buffer.hpp"
-#include "stretto/matrix/csr.hpp"
-#include "stretto/precond/preconditioner.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/precond/table.hpp"
+#include "stretto/sparse/csr.hpp"
 
 using namespace stretto;
 
@@ -49,7 +49,7 @@ private:
 };
 
 struct System {
-    System(Comm& communicator, Problem problem, peers::ordered_json& about)
+    System(Comm& communicator, DistributedRows problem, peers::ordered_json& about)
         : comm(communicator),
           A(comm, std::move(problem.partition), std::move(problem.rows), 1),
           b(static_cast<std::size_t>(A.local_rows())),

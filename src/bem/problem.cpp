@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 
 namespace stretto {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "compression.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 
 namespace stretto {
 namespace {
@@ -296,7 +296,7 @@ void HMatrix::plan_exchange(const std::vector<BlockInfo>& blocks) {
     for (const auto& block : blocks)
         if (block.rank != 0)
             std::fill_n(needed.begin() + block.col / panel_rows, round_up(block.cols, panel_rows) / panel_rows, 1);
-    std::vector<std::vector<Stretch>> asked(static_cast<std::size_t>(comm_->size()));
+    std::vector<std::vector<RankRange>> asked(static_cast<std::size_t>(comm_->size()));
     for (int p = 0; p < comm_->size(); ++p) {
         if (p == comm_->rank()) continue;
         auto& stretches = asked[static_cast<std::size_t>(p)];

@@ -24,7 +24,7 @@ HMatrix::Vectors& HMatrix::vectors(int columns) const {
     v.x = zeros(tree_.size());
     v.y = zeros(local_rows());
     v.t = zeros(products_);
-    const auto messages = [&](const std::vector<Stretch>& stretches) {
+    const auto messages = [&](const std::vector<RankRange>& stretches) {
         std::vector<Message> result;
         for (const auto& [rank, begin, end] : stretches)
             add_messages(

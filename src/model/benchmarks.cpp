@@ -5,7 +5,7 @@
 #include <array>
 #include <limits>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 
 namespace stretto {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/model/benchmarks.hpp"
 
 namespace stretto {

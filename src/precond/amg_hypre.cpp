@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "kinds.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 
 namespace stretto {
 namespace {
@@ -143,7 +143,7 @@ private:
         cycle();
         const bool finite =
             std::all_of(z_.data(), z_.data() + (end_ - begin_), [](double z) { return std::isfinite(z); });
-        return all_max(*comm_, Global{!finite}) == 0;
+        return all_of(*comm_, finite);
     }
 
     static HYPRE_BigInt first_row(const CsrMatrix<double>& A) {

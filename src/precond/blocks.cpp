@@ -9,7 +9,7 @@
 
 #include "kinds.hpp"
 #include "local.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 
 namespace stretto {

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "../matrix/row_sums.hpp"
+#include "../sparse/forms/row_sums.hpp"
 #include "kinds.hpp"
-#include "stretto/core/collective.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 

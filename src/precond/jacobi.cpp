@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "../matrix/row_sums.hpp"
-#include "stretto/core/collective.hpp"
+#include "../sparse/forms/row_sums.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 
 namespace stretto {

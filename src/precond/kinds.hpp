@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "stretto/precond/preconditioner.hpp"
+#include "stretto/precond/table.hpp"
 
 namespace stretto {
 

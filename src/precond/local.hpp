@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/comm/comm.hpp"
 #include "stretto/core/buffer.hpp"
-#include "stretto/core/comm.hpp"
 #include "stretto/core/spec.hpp"
 #include "stretto/core/types.hpp"
 

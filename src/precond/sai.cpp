@@ -3,7 +3,7 @@
 // and Huckle 1997; here the pattern is fixed).
 #include <algorithm>
 
-#include "../matrix/row_sums.hpp"
+#include "../sparse/forms/row_sums.hpp"
 #include "local.hpp"
 
 extern "C" void dgelsy_(const int* m, const int* n, const int* columns, double* a, const int* lda, double* b,

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "../matrix/row_sums.hpp"
+#include "../sparse/forms/row_sums.hpp"
 #include "local.hpp"
 #include "stretto/core/error.hpp"
 

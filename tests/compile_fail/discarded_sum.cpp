@@ -3,7 +3,7 @@
 // A sum in flight that nobody can wait for.
 #include <array>
 
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 
 void discard(stretto::Comm& comm) {
     std::array<double, 1> mine{1}, total{};

@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "stretto/matrix/csr.hpp"
-#include "stretto/matrix/generators.hpp"
-#include "stretto/solvers/registry.hpp"
-#include "stretto/solvers/solve.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solve.hpp"
+#include "stretto/io/generators.hpp"
+#include "stretto/sparse/csr.hpp"
 
 using namespace stretto;
 
@@ -109,7 +109,7 @@ void iterations(Comm& mpi, const std::string& method, int columns) {
     Uncounted comm(mpi);
     std::vector<double> b(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 1.0), x(b.size(), 0.0);
     SolveOptions options;
-    options.method = bare(method);
+    options.method = without_safeguards(method);
     options.rtol = 0;
     options.max_iterations = last + 1;
     options.progress = [&, iteration = 0](const ProgressInfo&) mutable {

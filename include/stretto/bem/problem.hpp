@@ -9,7 +9,7 @@
 
 #include "stretto/bem/mesh.hpp"
 #include "stretto/bem/single_layer.hpp"
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 #include "stretto/core/spec.hpp"
 
 namespace stretto {

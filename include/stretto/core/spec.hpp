@@ -27,6 +27,7 @@ struct OptionInfo {
     std::string_view help;
     bool integral = false;
     std::span<const std::string_view> choices{};  // words; its numbers are then their places
+    bool safeguard = false;                       // how often one acts that iterations could do without; 0: never
 };
 
 /// The options of a spec, checked against the table of those that its name takes.

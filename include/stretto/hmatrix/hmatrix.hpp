@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/comm/comm.hpp"
 #include "stretto/core/buffer.hpp"
-#include "stretto/core/comm.hpp"
-#include "stretto/core/multivector.hpp"
 #include "stretto/hmatrix/cluster_tree.hpp"
 #include "stretto/hmatrix/fill.hpp"
 #include "stretto/hmatrix/low_rank.hpp"
-#include "stretto/matrix/partition.hpp"
+#include "stretto/sparse/partition.hpp"
+#include "stretto/statements/multivector.hpp"
 
 namespace stretto {
 
@@ -192,11 +192,11 @@ private:
     std::vector<ThreadWork> work_;
     std::vector<HMatrixPanel> diagonal_;
 
-    struct Stretch {
+    struct RankRange {
         int rank;
         Index begin, end;  // positions
     };
-    std::vector<Stretch> receives_, sends_;
+    std::vector<RankRange> receives_, sends_;
     mutable std::map<int, Vectors> vectors_;  // by number of columns
     mutable std::map<int, TransposedVectors> transposed_vectors_;
     mutable std::vector<Message> gather_receives_, gather_sends_;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 #include "stretto/model/fit.hpp"
 
 namespace stretto {

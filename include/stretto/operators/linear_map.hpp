@@ -4,7 +4,7 @@
 #include <concepts>
 #include <optional>
 
-#include "stretto/core/space.hpp"
+#include "stretto/execute/space.hpp"
 
 namespace stretto {
 
@@ -68,7 +68,7 @@ public:
         apply(x, y);
         return {};
     }
-    bool gathers() const { return start_apply_; }
+    bool finishes_later() const { return start_apply_; }
     /// apply, with work on rows of y as soon as they are there, in so many parts; none: it cannot.
     void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { apply_with_(op_, x, y, work); }
     int parts() const { return parts_; }
@@ -101,7 +101,7 @@ template <class T>
 class LinearMap {
 public:
     LinearMap(AnyOperator<T> op, Space<T>& V, Kernel kernel)
-        : op_(op), ledger_(&V.ledger()), kernel_(kernel), bytes_(op.bytes(V.columns())) {}
+        : op_(op), ledger_(&V.ledger()), kernel_(kernel), bytes_(op.bytes(V.width())) {}
 
     explicit operator bool() const { return static_cast<bool>(op_); }
 
@@ -121,7 +121,7 @@ public:
         return pending;
     }
     /// Whether `start` leaves something in flight.
-    bool gathers() const { return op_.gathers(); }
+    bool finishes_later() const { return op_.finishes_later(); }
     /// How many products one exchange will serve: h, or 1 where the operator cannot, or it would not pay.
     int prepare_powers(int h) const { return op_ ? op_.prepare_powers(h) : 1; }
     /// CsrMatrix::apply_powers, counted as so many products and the vector work between them.

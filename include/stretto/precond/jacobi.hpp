@@ -2,7 +2,7 @@
 #pragma once
 
 #include "stretto/core/buffer.hpp"
-#include "stretto/precond/preconditioner.hpp"
+#include "stretto/precond/table.hpp"
 
 namespace stretto {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 #include "stretto/core/random.hpp"
 
 namespace stretto {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "stretto/core/comm.hpp"
+#include "stretto/comm/comm.hpp"
 
 namespace stretto {
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Blocking collectives of the set-up. Nothing here is called inside an iteration.
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "stretto/comm/comm.hpp"
+#include "stretto/core/error.hpp"
+#include "stretto/core/types.hpp"
+
+namespace stretto {
+
+/// A count (Global) or a double, reduced over all ranks, on every rank.
+template <class T>
+T all_reduce(const Comm& comm, T mine, MPI_Op operation) {
+    static_assert(std::is_same_v<T, Global> || std::is_same_v<T, double>);
+    T result{};
+    MPI_Allreduce(&mine, &result, 1, std::is_same_v<T, double> ? MPI_DOUBLE : MPI_INT64_T, operation, comm.mpi());
+    return result;
+}
+template <class T>
+T all_sum(const Comm& comm, T mine) {
+    return all_reduce(comm, mine, MPI_SUM);
+}
+template <class T>
+T all_min(const Comm& comm, T mine) {
+    return all_reduce(comm, mine, MPI_MIN);
+}
+template <class T>
+T all_max(const Comm& comm, T mine) {
+    return all_reduce(comm, mine, MPI_MAX);
+}
+
+/// Whether it holds on all ranks, or on any, on every rank.
+inline bool all_of(const Comm& comm, bool mine) { return all_min(comm, Global{mine}) > 0; }
+inline bool any_of(const Comm& comm, bool mine) { return all_max(comm, Global{mine}) > 0; }
+
+/// One value of every rank, on every rank.
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+std::vector<T> all_gather(const Comm& comm, const T& mine) {
+    std::vector<T> all(static_cast<std::size_t>(comm.size()));
+    MPI_Allgather(&mine, sizeof(T), MPI_BYTE, all.data(), sizeof(T), MPI_BYTE, comm.mpi());
+    return all;
+}
+
+inline std::string broadcast(const Comm& comm, std::string text, int root) {
+    auto length = static_cast<Global>(text.size());
+    MPI_Bcast(&length, 1, MPI_INT64_T, root, comm.mpi());
+    text.resize(static_cast<std::size_t>(length));
+    MPI_Bcast(text.data(), static_cast<int>(length), MPI_BYTE, root, comm.mpi());
+    return text;
+}
+
+/// What to subtract from a time of this rank to have it on rank 0's clock. The ranks of a node share a clock; with
+/// others the best of some round trips tells, to half of what it took.
+Clock::duration clock_offset(const Comm& comm);
+
+/// Sends to_rank[p] to rank p; returns what each rank sent here. Large counts travel in rounds, so that no
+/// message exceeds MPI's int.
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+std::vector<std::vector<T>> all_to_all(const Comm& comm, const std::vector<std::vector<T>>& to_rank) {
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    std::vector<Global> send_counts(ranks), receive_counts(ranks);
+    for (std::size_t p = 0; p < ranks; ++p) send_counts[p] = static_cast<Global>(to_rank[p].size());
+    MPI_Alltoall(send_counts.data(), 1, MPI_INT64_T, receive_counts.data(), 1, MPI_INT64_T, comm.mpi());
+
+    constexpr Global limit = std::numeric_limits<int>::max() / static_cast<Global>(sizeof(T));
+    constexpr int tag = 12;
+    std::vector<std::vector<T>> from_rank(ranks);
+    std::vector<MPI_Request> requests;
+    const auto chunks = [&](Global count, auto post) {
+        for (Global done = 0; done < count; done += limit) {
+            requests.push_back(MPI_REQUEST_NULL);
+            post(done, static_cast<int>(std::min(limit, count - done) * static_cast<Global>(sizeof(T))));
+        }
+    };
+    for (std::size_t p = 0; p < ranks; ++p) {
+        from_rank[p].resize(static_cast<std::size_t>(receive_counts[p]));
+        chunks(receive_counts[p], [&](Global done, int bytes) {
+            MPI_Irecv(from_rank[p].data() + done, bytes, MPI_BYTE, static_cast<int>(p), tag, comm.mpi(),
+                      &requests.back());
+        });
+    }
+    for (std::size_t p = 0; p < ranks; ++p)
+        chunks(send_counts[p], [&](Global done, int bytes) {
+            MPI_Isend(to_rank[p].data() + done, bytes, MPI_BYTE, static_cast<int>(p), tag, comm.mpi(),
+                      &requests.back());
+        });
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    return from_rank;
+}
+
+/// Collective. Runs `work` on this rank; if it threw on any rank, every rank throws InputError with the
+/// message of the lowest such rank. So bad input found on one rank ends all of them alike, and none hangs.
+template <class Work>
+void agree(const Comm& comm, Work&& work) {
+    std::string message;
+    bool failed = false;
+    try {
+        work();
+    } catch (const std::bad_alloc&) {
+        failed = true;
+        message = "rank " + std::to_string(comm.rank()) + " is out of memory";
+    } catch (const std::exception& error) {
+        failed = true;
+        message = error.what();
+    }
+    const auto first = all_min(comm, Global{failed ? comm.rank() : comm.size()});
+    if (first < comm.size()) throw InputError(broadcast(comm, std::move(message), static_cast<int>(first)));
+}
+
+}  // namespace stretto

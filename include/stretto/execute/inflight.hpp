@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "stretto/comm/comm.hpp"
+#include "stretto/measure/ledger.hpp"
+#include "stretto/statements/panel.hpp"
+#include "stretto/statements/scalars.hpp"
+
+namespace stretto {
+
+/// What the sums of one space share: buffers that stay where they are until a sum is read and are then used
+/// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop
+/// (every sum carries that too, so that all ranks learn of it at the same wait).
+struct SumState {
+    struct Slot {
+        std::vector<double> mine, total;
+        bool busy = false;
+        int number = 0;
+    };
+
+    explicit SumState(int width) : columns(width), slots(slots_at_first) {
+        frozen.reserve(static_cast<std::size_t>(width));
+        for (int number = 0; auto& slot : slots) {
+            slot.number = number++;
+            slot.mine.reserve(dots_at_first * static_cast<std::size_t>(width));
+            slot.total.reserve(dots_at_first * static_cast<std::size_t>(width));
+        }
+    }
+
+    Slot& take(std::size_t size) {
+        auto free = std::ranges::find_if(slots, [](const Slot& slot) { return !slot.busy; });
+        Slot& slot =
+            free == slots.end() ? slots.emplace_back(Slot{{}, {}, false, static_cast<int>(slots.size())}) : *free;
+        slot.busy = true;
+        slot.mine.resize(size);
+        slot.total.resize(size);
+        return slot;
+    }
+
+    /// Makes room for sums of this many products.
+    void reserve(std::size_t products) {
+        const std::size_t size = products * static_cast<std::size_t>(columns) + 1;
+        for (auto& slot : slots) {
+            slot.mine.reserve(size);
+            slot.total.reserve(size);
+        }
+    }
+
+    // What is there from the start, so that it is not allocated in some iteration: more than any method uses so far.
+    static constexpr std::size_t slots_at_first = 12, dots_at_first = 16;
+
+    int columns;
+    Ledger ledger;
+    std::vector<int> frozen;
+    bool interrupted = false;
+    std::deque<Slot> slots;  // a deque never moves its elements
+};
+
+/// K dot products of m columns, being summed over the ranks. The numbers cannot be reached before `wait()`,
+/// which returns them for a structured binding: auto [gamma, delta] = dots.wait(); Where a list says how many they are
+/// (`each`), K is the most there can be, and what was not asked for reads zero. Move-only; dropping it waits, because
+/// MPI forbids leaving a running collective behind.
+template <class T, int K>
+class [[nodiscard]] InFlight {
+public:
+    /// Starts the sum of what the slot holds.
+    InFlight(Comm& comm, SumState& state, SumState::Slot& slot, int count)
+        : comm_(&comm),
+          state_(&state),
+          slot_(&slot),
+          count_(count),
+          phase_(state.ledger.phase()),
+          work_at_start_(state.ledger.work()) {
+        const auto watch = state.ledger.time(Kernel::reductions);
+        start_ = Clock::now();
+        pending_ = comm.start_sum(slot.mine, slot.total);
+        posted_ = Clock::now();
+    }
+    InFlight(InFlight&& other) noexcept
+        : comm_(other.comm_),
+          state_(other.state_),
+          slot_(std::exchange(other.slot_, nullptr)),
+          count_(other.count_),
+          pending_(std::move(other.pending_)),
+          phase_(other.phase_),
+          work_at_start_(other.work_at_start_),
+          start_(other.start_),
+          posted_(other.posted_) {}
+    InFlight& operator=(InFlight&& other) noexcept {
+        finish();
+        slot_ = std::exchange(other.slot_, nullptr);
+        count_ = other.count_;
+        pending_ = std::move(other.pending_);
+        phase_ = other.phase_;
+        work_at_start_ = other.work_at_start_;
+        start_ = other.start_;
+        posted_ = other.posted_;
+        return *this;
+    }
+    ~InFlight() { finish(); }
+
+    /// The sums, in the order they were asked for. Frozen columns read zero. Once: throws std::logic_error after that.
+    [[nodiscard]] std::array<Scalars<T>, K> wait() {
+        const double* value = arrived();
+        auto sums = [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return std::array<Scalars<T>, K>{((void)k, Scalars<T>(state_->columns))...};
+        }(std::make_index_sequence<K>{});
+        for (auto& sum : std::span(sums).first(static_cast<std::size_t>(count_))) {
+            for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<T>(*value++);
+            for (const int j : state_->frozen) sum[j] = T{};
+        }
+        state_->interrupted = state_->interrupted || *value > 0;
+        return sums;
+    }
+
+    /// The same for sums of panels: row by row into the entries from (row, col) on, `cols` in a row.
+    void wait(SmallMatrix<T>& to, int row, int col, int cols) {
+        const double* value = arrived();
+        for (int k = 0; k < count_; ++k) {
+            T* const entry = to.entry(row + k / cols, col + k % cols);
+            for (int j = 0; j < state_->columns; ++j) entry[j] = static_cast<T>(*value++);
+            for (const int j : state_->frozen) entry[j] = T{};
+        }
+        state_->interrupted = state_->interrupted || *value > 0;
+    }
+
+private:
+    /// The numbers; the slot they are in is not used again before the next sum is started.
+    const double* arrived() {
+        if (!slot_) throw std::logic_error("a sum in flight is waited for once");
+        const double* const value = slot_->total.data();
+        finish();
+        return value;
+    }
+    void finish() {
+        if (!slot_) return;
+        auto& ledger = state_->ledger;
+        const auto watch = ledger.time(Kernel::reductions);
+        const auto wait = Clock::now();
+        const auto ready = pending_.wait();
+        // Read or dropped, it is booked where it was started.
+        if (ledger.work() > work_at_start_) ++ledger.at(phase_).hidden_reductions;
+        ledger.record(phase_, {start_, posted_, wait, Clock::now(), ready, comm_->progresses()}, slot_->number);
+        std::exchange(slot_, nullptr)->busy = false;
+    }
+
+    Comm* comm_;
+    SumState* state_;
+    SumState::Slot* slot_;
+    int count_;
+    Pending pending_;
+    Phase phase_;  // at the start
+    std::int64_t work_at_start_;
+    Clock::time_point start_, posted_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "stretto/execute/cpu/executor.hpp"
+#include "stretto/execute/inflight.hpp"
+#include "stretto/execute/row_work.hpp"
+#include "stretto/execute/workspace.hpp"
+
+namespace stretto {
+
+/// The space a method works in: vectors of n local rows by m columns over the ranks of a communicator,
+/// statements on them, and their inner products.
+///
+///     auto dots = V.start(p <<= r + beta * p, dot(p, p));   one pass over memory, the sum is in flight
+///     A.apply(z, v);                                        hides it
+///     auto [pp] = dots.wait();
+template <class T>
+class Space {
+public:
+    /// Collective (the rows before this rank's are counted). `vectors`: how many the method and its driver
+    /// take.
+    Space(Comm& comm, Index rows, int columns, int vectors, int threads, Formulation formulation)
+        : comm_(comm),
+          rows_(rows),
+          first_row_(comm.sum_before(rows)),
+          sums_(columns),
+          executor_(columns, threads, formulation, &comm, &sums_.ledger),
+          workspace_(rows, columns, vectors, threads) {}
+
+    Comm& comm() const { return comm_; }
+    Ledger& ledger() { return sums_.ledger; }
+    const Ledger& ledger() const { return sums_.ledger; }
+    Index rows() const { return rows_; }
+    Global first_row() const { return first_row_; }
+    int width() const { return sums_.columns; }  ///< right-hand sides
+
+    MultiVector<T> vector() { return workspace_.take(); }
+    /// The next `count` vectors.
+    Panel<T> panel(int count) { return workspace_.take_panel(count); }
+    /// Makes room for panels of `left` vectors times `right` others: no iteration allocates then.
+    void reserve_products(int left, int right) {
+        const auto products = static_cast<std::size_t>(left) * static_cast<std::size_t>(right);
+        sums_.reserve(products);
+        executor_.reserve(products);
+    }
+    Scalars<T> scalars(T value = T{}) const { return Scalars<T>(width(), value); }
+    Workspace<T>& workspace() { return workspace_; }
+
+    /// Runs statements without dot products, as one group.
+    template <class... S>
+    void run(const S&... statements) {
+        static_assert((0 + ... + S::dots) == 0, "dot products are started: auto dots = V.start(…)");
+        execute(nullptr, statements...);
+    }
+
+    /// Runs statements as one group and starts summing their dot products over the ranks.
+    template <class... S>
+    [[nodiscard]] auto start(const S&... statements) {
+        return start_sums([&](double* dots) { execute(dots, statements...); }, statements...);
+    }
+    /// The same after a product, y <<= A * x, whose rows the statements take up while they are in cache, where the
+    /// operator hands them on.
+    template <class Product, class... S>
+        requires requires(const Product& product) { product.A->parts(); }
+    [[nodiscard]] auto start(const Product& product, const S&... statements) {
+        return start_sums([&](double* dots) { execute_with(product, dots, statements...); }, statements...);
+    }
+
+    /// Watches a flag that may be raised at any time (by a signal handler); all ranks see it at the same
+    /// wait.
+    void watch(const std::atomic<bool>* interrupt) { interrupt_ = interrupt; }
+    bool interrupted() const { return sums_.interrupted; }
+
+    /// Freezes a column: clears it in every vector taken. Its dot products are zero from now on, hence its
+    /// coefficients (Scalars), hence its solution stays as it is.
+    void freeze(int column) {
+        sums_.frozen.push_back(column);
+        workspace_.clear_column(column);
+    }
+    /// Clears the frozen columns of a vector that was computed from x or b.
+    void clear_frozen(MultiVector<T> v) const {
+        for (const int column : sums_.frozen) Workspace<T>::clear_column(v, column);
+    }
+    void thaw() { sums_.frozen.clear(); }
+
+private:
+    /// Its address tells groups apart.
+    template <class... S>
+    static constexpr char one_of = 0;
+
+    template <class Work, class... S>
+    auto start_sums(Work&& work, const S&... statements) {
+        constexpr int K = std::min((0 + ... + S::dots), many_dots);
+        static_assert(K > 0, "no dot product to start: V.run(…)");
+        const int count = count_dots(statements...);
+        const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
+        auto& slot = sums_.take(size + 1);
+        work(slot.mine.data());
+        slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
+        ++ledger().now().reductions;
+        return InFlight<T, K>(comm_, sums_, slot, count);
+    }
+
+    template <class Product, class... S>
+    void execute_with(const Product& product, double* dots, const S&... statements) {
+        const auto& [A, x, y] = product;
+        if (A->parts() == 0 || executor_.formulation() == Formulation::basic) {
+            A->apply(x, y);
+            return execute(dots, statements...);
+        }
+        executor_.run_with(A->parts(), [&](const RowWork& work) { A->apply(x, y, work); }, dots, statements...);
+        Pass cached;
+        cached.read(x.data());
+        cached.read(y.data());
+        account(traffic_after(cached, Formulation::merged, statements...),
+                traffic_after<Said::unguarded>(cached, Formulation::merged, statements...));
+    }
+
+    void account(const Traffic& all, const Traffic& own) {
+        const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * width();
+        ledger().now().add(own, vector_bytes);
+        ledger().at(Phase::safeguard).add(all - own, vector_bytes);
+        comm_.charge(static_cast<double>(all.reads + all.writes) * vector_bytes);
+    }
+
+    template <class... S>
+    void execute(double* dots, const S&... statements) {
+        const auto formulation = executor_.formulation();
+        const Traffic all = traffic(formulation, statements...);
+        const auto watch =
+            ledger().time(only_dots(statements...) ? Kernel::dots : Kernel::vectors,
+                          {ledger().phase() == Phase::iteration ? &one_of<S...> : nullptr, static_cast<int>(all.reads),
+                           static_cast<int>(all.writes), dots ? count_dots(statements...) : 0});
+        account(all, traffic<Said::unguarded>(formulation, statements...));
+        executor_.run(rows_, dots, statements...);
+    }
+
+    Comm& comm_;
+    Index rows_;
+    Global first_row_;
+    SumState sums_;
+    CpuExecutor<T> executor_;
+    Workspace<T> workspace_;
+    const std::atomic<bool>* interrupt_ = nullptr;
+};
+
+/// The next K vectors of a space: auto [r, p, s] = vectors<3>(V);
+template <int K, class T>
+std::array<MultiVector<T>, K> vectors(Space<T>& V) {
+    std::array<MultiVector<T>, K> taken;
+    for (auto& v : taken) v = V.vector();
+    return taken;
+}
+
+}  // namespace stretto

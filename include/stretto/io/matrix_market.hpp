@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Matrix Market files, plain or gzipped (by content when read, by the name's ending .gz when written).
+// Everything here is collective; rank 0 alone touches the file. Errors are InputErrors with the same message
+// on all ranks.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/comm/comm.hpp"
+#include "stretto/sparse/distributed_rows.hpp"
+#include "stretto/sparse/partition.hpp"
+
+namespace stretto {
+
+/// This rank's rows of an n × m array, row-major.
+struct ArrayFile {
+    std::vector<double> values;
+    int columns;
+};
+
+/// Told on rank 0 which fraction of the file has been read: not before two seconds, then at most five times a
+/// second.
+using Progress = std::function<void(double fraction)>;
+
+/// A square matrix, its rows dealt evenly: coordinate or array; real, integer or pattern (all ones); general,
+/// symmetric or skew-symmetric. Entries of the same place are added; zeros of an array are dropped, those of
+/// a coordinate file kept. Throws InputError, naming file and line, for everything that is not exactly such a
+/// file.
+DistributedRows read_matrix(const Comm& comm, const std::string& path, int threads, const Progress& progress = {});
+
+/// Right-hand sides, one a column, of a matrix with this partition. Throws as `read_matrix`, and where the
+/// number of rows differs from the matrix's or there are more than `max_columns` columns.
+ArrayFile read_array(const Comm& comm, const std::string& path, const Partition& partition, int threads,
+                     const Progress& progress = {});
+
+/// Writes a square matrix as coordinate real general. Numbers read back as the same double. Throws InputError
+/// where the file cannot be written; what was written by then is left.
+void write_matrix(const Comm& comm, const std::string& path, const Partition& partition, const LocalRows<double>& rows);
+
+/// Writes an n × columns array of which `values` are this rank's rows, row-major. Numbers and errors as in
+/// `write_matrix`.
+void write_array(const Comm& comm, const std::string& path, const Partition& partition, std::span<const double> values,
+                 int columns);
+
+}  // namespace stretto

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/types.hpp"
+
+namespace stretto {
+
+/// What a group of statements of a method's iterations moves. `group` tells one from another; null: none.
+struct GroupCost {
+    const void* group = nullptr;
+    int reads = 0, writes = 0, dots = 0;  // vectors of n × m values
+};
+
+/// The timeline of a rank: what ran when, and what was in flight meanwhile. The ledger of a solve fills it.
+class Trace {
+public:
+    /// Spans beyond `most` are left out (64 bytes each).
+    explicit Trace(std::size_t most = 1'000'000) : most_(most) {}
+
+    /// Names must outlive the trace.
+    void add_method(std::string_view name, Clock::time_point begin, Clock::time_point end) {
+        add(name, methods, begin, end);
+    }
+    void add_kernel(std::string_view name, Clock::time_point begin, Clock::time_point end, const GroupCost& cost = {}) {
+        add(name, kernels, begin, end, cost);
+    }
+    void add_exchange(Clock::time_point begin, Clock::time_point end) { add("halo exchange", exchanges, begin, end); }
+    /// `lane`: one that no other reduction in flight has.
+    void add_reduction(int lane, Clock::time_point begin, Clock::time_point end) {
+        add("reduction", reductions + lane, begin, end);
+    }
+
+    struct Span {
+        std::string_view name;
+        int track;
+        Clock::time_point begin, end;
+        GroupCost cost;
+    };
+    enum Track { methods, kernels, exchanges, reductions };  ///< the last of as many as are in flight at once
+    const std::vector<Span>& spans() const { return spans_; }
+    std::size_t left_out() const { return left_out_; }
+
+private:
+    void add(std::string_view name, int track, Clock::time_point begin, Clock::time_point end,
+             const GroupCost& cost = {}) {
+        if (spans_.size() < most_)
+            spans_.push_back({name, track, begin, end, cost});
+        else
+            ++left_out_;
+    }
+
+    std::size_t most_;
+    std::size_t left_out_ = 0;
+    std::vector<Span> spans_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string_view>
+
+#include "stretto/methods/parts/arnoldi.hpp"
+
+namespace stretto {
+
+/// Orthonormalises a block W of n vectors against those before it, Q, and among themselves:
+///
+///   pip    products with Q and Gram matrix in one reduction, Cholesky of WᵀW − SᵀS
+///   pip2   the same once more, a second reduction, where a vector of the block lost more than 99.7 % of its length:
+///   what
+///          one pass leaves of Q in W is rounding over the square of what is left
+///   bcgs2  classical block Gram–Schmidt with CholQR, twice, 4 reductions
+///
+/// A block that is no good from some vector on is cut there: Cholesky stops at a pivot that rounding cannot tell from
+/// zero.
+template <class T>
+class BlockGramSchmidt {
+public:
+    enum Kind { pip, pip2, bcgs2 };
+    static constexpr std::string_view names[] = {"pip", "pip2", "bcgs2"};
+
+    BlockGramSchmidt(Space<T>& space, int m, int n, Kind orth)
+        : kind(orth), V_(space), first_(m + 1, n, space.width()), second_(first_), T1_(n, n, space.width()), T2_(T1_) {
+        space.reserve_products(m + 1, n);
+    }
+
+    /// (W − Q S) T⁻¹ =: W for W = q_{j+1} … q_{j+n} and Q = q_0 … q_j; R gets S and T in its columns j + 1 … j + n.
+    /// Returns how many of W are good; where none is, W is as it was.
+    int operator()(Arnoldi<T>& K, int j, int n) {
+        const int rows = j + 1;
+        const auto Q = K.Q.part(0, rows), all = K.Q.part(0, rows + n);
+        const auto W = [&](int count) { return K.Q.part(rows, count); };
+        const auto S1 = first_.from(0, 0), S2 = second_.from(0, 0), T1 = T1_.from(0, 0), T2 = T2_.from(0, 0);
+        if (kind == bcgs2) {
+            V_.start(dots(Q, W(n))).wait(first_, 0, 0, n);
+            V_.start(W(n) <<= W(n) - Q * S1, dots(W(n), W(n))).wait(T1_, 0, 0, n);
+            n = factor(K, T1_, n);
+            if (n == 0) return 0;
+            V_.start(W(n) <<= W(n) / T1, dots(Q, W(n))).wait(second_, 0, 0, n);
+            V_.start(W(n) <<= W(n) - Q * S2, dots(W(n), W(n))).wait(T2_, 0, 0, n);
+            n = factor(K, T2_, n);
+            V_.run(W(n) <<= W(n) / T2);
+            compose_coefficients(K, rows, n, true);
+            return n;
+        }
+        V_.start(dots(all, W(n))).wait(first_, 0, 0, n);
+        n = project(K, first_, T1_, rows, n);
+        if (n == 0) return 0;
+        if (kind == pip || smallest_ > enough) {
+            V_.run(W(n) <<= (W(n) - Q * S1) / T1);
+            compose_coefficients(K, rows, n, false);
+            return n;
+        }
+        V_.start(W(n) <<= (W(n) - Q * S1) / T1, dots(K.Q.part(0, rows + n), W(n))).wait(second_, 0, 0, n);
+        n = project(K, second_, T2_, rows, n);
+        V_.run(W(n) <<= (W(n) - Q * S2) / T2);
+        compose_coefficients(K, rows, n, true);
+        return n;
+    }
+
+    Kind kind;
+
+private:
+    // Orthogonal to 1e-10 or so after one pass: GMRES takes the same iterations as with fully orthogonal vectors.
+    static constexpr T enough = 1e-5;
+
+    /// T := Cholesky factor of WᵀW − SᵀS, products being S on top of WᵀW.
+    int project(const Arnoldi<T>& K, const SmallMatrix<T>& products, SmallMatrix<T>& triangle, int rows, int n) {
+        for (int column = 0; column < V_.width(); ++column)
+            for (int c = 0; c < n; ++c)
+                for (int i = 0; i <= c; ++i) {
+                    T sum = products(rows + i, c, column);
+                    for (int k = 0; k < rows; ++k) sum -= products(k, i, column) * products(k, c, column);
+                    triangle(i, c, column) = sum;
+                }
+        return factor(K, triangle, n, [&](int c, int column) { return products(rows + c, c, column); });
+    }
+    int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n) {
+        return factor(K, triangle, n, [&](int c, int column) { return triangle(c, c, column); });
+    }
+
+    /// Cholesky in place, upper triangle; as many columns as are good for all that go on. A right-hand side that does
+    /// not go on gets zeros.
+    template <class Size>
+    int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n, Size size) {
+        constexpr T vanishing = 1e-14;
+        smallest_ = 1;
+        for (int column = 0; column < V_.width(); ++column) {
+            if (!K.active_in_cycle(column)) {
+                for (int c = 0; c < n; ++c) triangle(c, c, column) = T{};
+                continue;
+            }
+            for (int c = 0; c < n; ++c) {
+                const T length = size(c, column);
+                for (int i = 0; i < c; ++i) {
+                    for (int k = 0; k < i; ++k)
+                        triangle(i, c, column) -= triangle(k, i, column) * triangle(k, c, column);
+                    triangle(i, c, column) /= triangle(i, i, column);
+                }
+                for (int k = 0; k < c; ++k) triangle(c, c, column) -= triangle(k, c, column) * triangle(k, c, column);
+                if (!(triangle(c, c, column) > vanishing * length)) {
+                    n = c;
+                    break;
+                }
+                smallest_ = std::min(smallest_, triangle(c, c, column) / length);
+                triangle(c, c, column) = std::sqrt(triangle(c, c, column));
+            }
+        }
+        return n;
+    }
+
+    /// S = S₁ + S₂ T₁ and T = T₂ T₁, where there is a second pass, into R.
+    void compose_coefficients(Arnoldi<T>& K, int rows, int n, bool twice) {
+        for (int column = 0; column < V_.width(); ++column)
+            for (int c = 0; c < n; ++c) {
+                for (int i = 0; i < rows; ++i) {
+                    T sum = first_(i, c, column);
+                    for (int k = 0; k <= c && twice; ++k) sum += second_(i, k, column) * T1_(k, c, column);
+                    K.R(i, rows + c, column) = sum;
+                }
+                for (int i = 0; i <= c; ++i) {
+                    T sum = twice ? T{} : T1_(i, c, column);
+                    for (int k = i; k <= c && twice; ++k) sum += T2_(i, k, column) * T1_(k, c, column);
+                    K.R(rows + i, rows + c, column) = sum;
+                }
+            }
+    }
+
+    Space<T>& V_;
+    SmallMatrix<T> first_, second_, T1_, T2_;
+    T smallest_{};  // pivot of the last factorisation, relative to the square of the vector's length
+};
+
+}  // namespace stretto

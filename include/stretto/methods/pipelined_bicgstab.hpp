@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "stretto/methods/parts/shadow.hpp"
+
+namespace stretto {
+
+/// Pipelined BiCGStab (Cools and Vanroose 2017; Krasnopolsky 2019, Algorithms 4 and 7), right-preconditioned, for any
+/// square A.
+///
+/// Two reductions per iteration, each hidden behind a product and a preconditioner; stores 10 vectors, 15
+/// with a preconditioner. Corrected: ŵ₀ = M⁻¹w₀, and line 15 of Algorithm 7 makes ŵ and t of the next
+/// iteration. Past its attainable accuracy the true residual grows while the recursive one falls; every
+/// `check` iterations the gap is measured and, where it exceeds `gap`·‖r‖, all vectors are recomputed from what
+/// defines them (residual replacement).
+///
+/// Where it is the product's gather that may be in flight (`product_in_flight`: every rank has all vectors, sums need
+/// no reduction), the statements are in another order: the product begins as soon as it can, and the dot products and
+/// all else that does not need it hide the gather (Yamazaki and others 2018, Section VII, pipe2).
+template <class T>
+void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
+                        Stop<T>& stop) {
+    auto [r, r0, ph, s, z, v, q, y, w, t] = vectors<10>(V);
+    auto rh = M ? V.vector() : r;  // the hatted vectors: r̂ = M⁻¹r, …
+    auto sh = M ? V.vector() : s;
+    auto qh = M ? V.vector() : q;
+    auto zh = M ? V.vector() : z;
+    auto wh = M ? V.vector() : w;
+    auto beta = V.scalars(), omega = V.scalars();
+    const bool product_in_flight = A.finishes_later();
+    Pending gather;  // of v, and of t
+
+    residual(V, A, b, x, r);
+    const auto norm_r0 = shadow(V, r, r0, stop);
+    M.apply(r, rh);
+    A.apply(rh, w);
+    auto start = V.start(dot(r0, r), dot(r0, w));
+    M.apply(w, wh);
+    gather = A.start(wh, t);
+    auto [rho, sigma0] = start.wait();
+    if (stop.unless_nonzero(rho) || stop.unless_nonzero(sigma0)) return;
+    auto alpha = rho / sigma0;
+
+    for (int k = 1;; ++k) {
+        const auto phase = V.ledger().enter(Phase::iteration);
+        const auto directions = group(ph <<= rh + beta * (ph - omega * sh),
+                                      when(M, sh <<= wh + beta * (sh - omega * zh)),
+                                      when(M, qh <<= rh - alpha * sh),
+                                      s <<= w + beta * (s - omega * z),
+                                      q <<= r - alpha * s);
+        const auto next_z = z <<= t + beta * (z - omega * v);
+        const auto product_with_z = [&] {
+            M.apply(z, zh);
+            gather = A.start(zh, v);
+        };
+        if (product_in_flight) {
+            V.run(directions);
+            gather.wait();
+            V.run(next_z);
+            product_with_z();
+        }
+        auto dots = V.start(when(!product_in_flight, directions),
+                            when(!product_in_flight, next_z),
+                            y <<= w - alpha * z,
+                            dot(q, y),
+                            dot(y, y),
+                            dot(q, q));
+        if (!product_in_flight) product_with_z();
+        auto [theta, phi, pi] = dots.wait();
+        omega = theta / phi;
+        const auto rr = pi - omega * theta;
+
+        const auto advance = group(x <<= x + alpha * ph + omega * qh, r <<= q - omega * y);
+        const auto next_rh = rh <<= qh - omega * (wh - alpha * zh);
+        const auto next_w = w <<= y - omega * (t - alpha * v);
+        const auto product_with_w = [&] {
+            M.apply(w, wh);
+            gather = A.start(wh, t);
+        };
+        if (!M || product_in_flight)
+            V.run(when(M, next_rh), advance);  // as Algorithm 4 has it; Algorithm 7 merges it with what follows
+        if (product_in_flight) {
+            gather.wait();
+            V.run(next_w);
+            product_with_w();
+        }
+        auto more = V.start(when(M && !product_in_flight, next_rh),
+                            when(M && !product_in_flight, advance),
+                            when(!product_in_flight, next_w),
+                            dot(r0, r),
+                            dot(r0, z),
+                            dot(r0, w),
+                            dot(r0, s));
+        if (stop(k, rr) || stop.unless_nonzero(theta, sqrt(phi) * sqrt(pi))) break;
+        if (!product_in_flight) product_with_w();
+        if (stop.due("check")) {
+            const auto safeguard = V.ledger().enter(Phase::safeguard);
+            gather.wait();
+            if (residual_gap(V, A, b, x, r, q, stop.option("gap"))) {
+                residual(V, A, b, x, r);
+                M.apply(r, rh);
+                A.apply(rh, w);
+                M.apply(w, wh);
+                A.apply(wh, t);
+                A.apply(ph, s);
+                M.apply(s, sh);
+                A.apply(sh, z);
+                M.apply(z, zh);
+                A.apply(zh, v);
+                more = V.start(dot(r0, r), dot(r0, z), dot(r0, w), dot(r0, s));
+                stop.event("residual replaced");
+            }
+        }
+        auto [rho_new, psi, sigma, delta] = more.wait();
+        beta = (alpha / omega) * (rho_new / rho);
+        rho = rho_new;
+        const auto denominator = sigma + beta * delta - beta * omega * psi;
+        if (stop.unless_nonzero(rho, sqrt(rr) * norm_r0) || stop.unless_nonzero(denominator)) break;
+        alpha = rho / denominator;
+    }
+}
+
+}  // namespace stretto

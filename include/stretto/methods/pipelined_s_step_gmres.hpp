@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "stretto/methods/pipelined_gmres.hpp"
+
+namespace stretto {
+
+/// A cycle of (l,t)-GMRES: a block of t vectors is made and its reduction started while the block l − 1 before it is
+/// finished.
+template <class T>
+void pipelined_s_step_gmres_cycle(Space<T>& V, Arnoldi<T>& K, const Panel<T>& v, ChangeOfBasis<T>& change_of_basis,
+                                  Recent<std::optional<InFlight<T, many_dots>>>& sums, int l, int t) {
+    const auto& q = K.Q;
+    auto& R = K.R;
+    const int m = K.m, lag = l * t - 1, blocks = (m + t - 1) / t;
+    const auto begin = [&](int block) { return std::clamp(block * t + 1, 1, m + 1); };  // its first vector
+    for (int j = 0; j < V.width(); ++j) R(0, 0, j) = 1;
+    V.run(v[0] <<= q[0]);
+    for (int block = 0; block < blocks + l - 1; ++block) {
+        const int first = begin(block), end = begin(block + 1);
+        for (int i = first - 1; i + 1 < end; ++i) {
+            K.op(v[i], v[i + 1]);
+            if (i + 2 < end || i + 1 < lag + 1) V.run(change_of_basis(v, i, lag));
+        }
+        const int finished = block - (l - 1), a = begin(finished), known = begin(finished - l + 2);
+        int e = begin(finished + 1);
+        bool leave = false;
+        if (finished >= 0) {
+            sums[finished]->wait(R, 0, a, e - a);
+            for (int c = a; c < e; ++c) {
+                for (int j = 0; j < V.width(); ++j)
+                    if (K.active_in_cycle(j) && !finish_column(R, known, c, j)) K.breaks(j);
+                leave = K.extend(c - 1);
+                if (leave) e = c + 1;
+            }
+        }
+        const auto finish = q.part(a, e - a) <<= (v.part(a, e - a) - q.part(0, a) * R.from(0, a)) / R.from(a, a);
+        if (leave || block >= blocks) {
+            V.run(finish);
+            if (leave) break;
+            continue;
+        }
+        // The last vector of a block has waited for the column of H that it is made with.
+        const auto next = v.part(first, end - first);
+        const bool lagging = end - 1 > lag;
+        sums[block].emplace(V.start(when(finished >= 0, finish),
+                                    when(lagging, lagging ? change_of_basis(v, end - 2, lag) : PanelAssign<T>{}),
+                                    dots(q.part(0, e), next),
+                                    dots(v.part(e, end - e), next)));
+    }
+    for (int k = 0; k < l; ++k) sums[k].reset();
+}
+
+/// Pipelined s-step GMRES, (l,t)-GMRES (Yamazaki et al. 2017, Fig. 4): t vectors at a time, whose reduction is waited
+/// for l − 1 blocks later.
+///
+/// One reduction in t iterations, with (l − 1) t products between its start and the wait; stores 2 m + 3 vectors, 2 m +
+/// 4 with a preconditioner. The first cycle is one of GMRES, whose Ritz values give the shifts. Corrected: the change
+/// of basis lags by l t − 1, so lines 5 and 17 have V_{lt:…}, and line 5 is for k < t alone; line 19 has k := 1; with l
+/// = 1 a reduction would be waited for before it is started. t need not divide m.
+template <class T>
+void pipelined_s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
+                            MultiVector<T> x, Stop<T>& stop) {
+    const int m = static_cast<int>(stop.option("m")), warmup = static_cast<int>(stop.option("warmup"));
+    const int l = static_cast<int>(stop.option("l"));
+    int t = std::min(static_cast<int>(stop.option("t")), m);
+    Arnoldi<T> K(V, A, M, b, x, m, stop);
+    GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::dcgs2);
+    NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), l * t - 1, V.width());
+    ChangeOfBasis change_of_basis(K, basis, stop.option("tau"));
+    V.reserve_products(m + 1 + t, t);
+    const auto v = V.panel(m + 1);
+    auto sums = in_flight<T>(l);
+
+    restarted(
+        V,
+        K,
+        stop,
+        [&] {
+            if (t > 0 && basis.chosen()) {
+                pipelined_s_step_gmres_cycle(V, K, v, change_of_basis, sums, l, t);
+                return true;
+            }
+            const auto phase = V.ledger().enter(Phase::setup);
+            gmres_cycle(V, K, one_by_one, std::min(warmup, m));
+            for (int j = 0; j < V.width(); ++j) basis.choose(K.H, K.used(j), j);
+            return false;
+        },
+        [&] {
+            t /= 2;
+
+            return t > 0 ? fmt::format("t={}", t) : "gmres";
+        });
+}
+
+}  // namespace stretto

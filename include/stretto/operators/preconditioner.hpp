@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stretto/execute/row_work.hpp"
+#include "stretto/statements/multivector.hpp"
+
+namespace stretto {
+
+/// A preconditioner chosen at run time. Methods take any type with apply and bytes (LinearOperator); this is
+/// the common face of those that have a name on the command line.
+class Preconditioner {
+public:
+    virtual ~Preconditioner() = default;
+    virtual void apply(MultiVector<double> r, MultiVector<double> z) const = 0;            ///< z = M⁻¹ r
+    virtual void apply_transpose(MultiVector<double> r, MultiVector<double> z) const = 0;  ///< z = M⁻ᵀ r
+    /// The same, and hands rows of z on as soon as they are there.
+    virtual void apply(MultiVector<double> r, MultiVector<double> z, const RowWork& work) const {
+        apply(r, z);
+        work(0, 0, z.rows());
+    }
+    virtual int parts() const { return 0; }  ///< that rows are handed on from; 0: it is not worth asking for
+    virtual bool has_transpose() const { return true; }
+    virtual bool symmetric() const { return true; }  ///< M is, where A is: what methods for SPD matrices need
+    virtual double bytes(int columns) const = 0;     ///< moved by one apply on this rank
+    virtual double stored() const = 0;               ///< bytes of the preconditioner itself on this rank
+    virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
+};
+
+}  // namespace stretto

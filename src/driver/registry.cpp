@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/driver/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "stretto/core/error.hpp"
+#include "stretto/driver/solve.hpp"
+
+namespace stretto {
+
+extern const Method cg_row, single_reduction_cg_row, pipelined_cg_row, deep_pipelined_cg_row, bicgstab_row,
+    improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row, gmres_row, pipelined_gmres_row,
+    s_step_gmres_row, pipelined_s_step_gmres_row;
+
+std::span<const Method* const> methods() {
+    static constexpr const Method* rows[] = {
+        &cg_row,       &single_reduction_cg_row, &pipelined_cg_row,       &deep_pipelined_cg_row,
+        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row,
+        &gmres_row,    &pipelined_gmres_row,     &s_step_gmres_row,       &pipelined_s_step_gmres_row};
+    return rows;
+}
+
+const Method& find_method(std::string_view name) {
+    const auto found = std::ranges::find(methods(), name, &Method::name);
+    if (found != methods().end()) return **found;
+    std::string names;
+    for (const Method* method : methods()) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
+    throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
+}
+
+Options options_for(Spec spec, const Method& method) {
+    std::erase_if(spec.options, [&](const auto& option) {
+        const auto info = std::ranges::find(method.options, option.first, &OptionInfo::name);
+        return info == method.options.end() ||
+               (!info->choices.empty() && !std::ranges::count(info->choices, option.second));
+    });
+    return {spec, method.options};
+}
+
+std::string without_safeguards(const std::string& spec) {
+    const Spec parsed = parse_spec(spec);
+    const Method& method = find_method(parsed.name);
+    std::string text = spec;
+    const auto add = [&](std::string_view name, std::string_view value) {
+        const bool given = std::ranges::any_of(parsed.options, [&](auto& one) { return one.first == name; });
+        if (!given) text += fmt::format("{}{}={}", text == parsed.name ? ":" : ",", name, value);
+    };
+    for (const auto& option : method.options)
+        if (option.safeguard) add(option.name, "0");
+    if (const auto equals = method.steady.find('='); equals != method.steady.npos)
+        add(method.steady.substr(0, equals), method.steady.substr(equals + 1));
+    return text;
+}
+
+std::string without_safeguards(const Method& method) { return without_safeguards(std::string(method.name)); }
+
+namespace {
+/// diag(√1, …, √n): as a matrix for which every method runs a while, and as its preconditioner. Hands its rows on, as
+/// sparse matrices and jacobi do.
+struct Counting {
+    void apply(MultiVector<double> x, MultiVector<double> y, const RowWork& work) const {
+        apply(x, y);
+        work(0, 0, y.rows());
+    }
+    int parts() const { return 1; }
+    void apply(MultiVector<double> x, MultiVector<double> y) const {
+        for (Index row = 0; row < x.rows(); ++row) y(row) = std::sqrt(1.0 + row) * x(row);
+    }
+    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const { apply(x, y); }
+    double bytes(int) const { return 0; }
+};
+}  // namespace
+
+PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned) {
+    std::string spec(method.name);
+    if (!method.steady.empty()) spec += fmt::format(":{}", method.steady);
+    return iteration_cost(spec, formulation, preconditioned);
+}
+
+PerIteration iteration_cost(const std::string& spec, Formulation formulation, bool preconditioned) {
+    MpiComm alone(MPI_COMM_SELF);
+    std::vector<double> b(64, 1.0), x(64, 0.0);
+    const Counting A;
+    const AnyOperator<double> M = preconditioned ? AnyOperator<double>(A) : AnyOperator<double>();
+    SolveOptions options;
+    options.method = spec;
+    options.rtol = 0;
+    options.max_iterations = 33;
+    options.formulation = formulation;
+    return solve<double>(alone, A, M, {b.data(), 64, 1}, {x.data(), 64, 1}, options).per_iteration;
+}
+
+}  // namespace stretto

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/io/trace_file.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "stretto/comm/collective.hpp"
+#include "stretto/comm/comm.hpp"
+
+namespace stretto {
+
+void write_trace(const Comm& comm, const Trace& trace, const std::string& path) {
+    const auto offset = clock_offset(comm);
+    auto earliest = Clock::time_point::max();
+    for (const auto& span : trace.spans()) earliest = std::min(earliest, span.begin - offset);
+    const auto first = all_min(comm, Global{earliest.time_since_epoch().count()});
+    const auto microseconds = [](Clock::duration duration) { return 1e6 * to_seconds(duration); };
+    const auto since_first = [&](Clock::time_point time) {
+        return microseconds(time - offset - Clock::time_point(Clock::duration(first)));
+    };
+    const int rank = comm.rank();
+    // Perfetto takes 0 for the idle thread and a thread numbered as its process for the main one.
+    constexpr int tracks_of_a_rank = 1000;
+    const auto thread = [&](int track) { return Global{rank + 1} * tracks_of_a_rank + track; };
+    int last_track = Trace::reductions;
+    std::string text;
+    for (const auto& [name, track, begin, end, cost] : trace.spans()) {
+        last_track = std::max(last_track, track);
+        const auto moved = cost.group ? fmt::format(R"(,"args":{{"reads":{},"writes":{},"dots":{}}})", cost.reads,
+                                                    cost.writes, cost.dots)
+                                      : "";
+        text += fmt::format(R"({{"name":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}{}}},)"
+                            "\n",
+                            name, rank, thread(track), since_first(begin), microseconds(end - begin), moved);
+    }
+    const auto describe = [&](const char* what, int track, const std::string& name) {
+        text += fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}},)"
+                            "\n",
+                            what, rank, thread(track), name);
+    };
+    describe("process_name", 0,
+             fmt::format("rank {}{}", rank,
+                         trace.left_out() > 0 ? fmt::format(" ({} spans left out)", trace.left_out()) : ""));
+    describe("thread_name", Trace::methods, "method");
+    describe("thread_name", Trace::kernels, "kernels");
+    describe("thread_name", Trace::exchanges, "halo exchange in flight");
+    for (int track = Trace::reductions; track <= last_track; ++track)
+        describe("thread_name", track, "reduction in flight");
+
+    // One rank after the other: the whole may be larger than rank 0 has memory for.
+    constexpr int tag = 14;
+    constexpr std::size_t limit = std::size_t{1} << 30;
+    std::ofstream file;
+    const auto put = [&](const std::string& part) { file << part; };
+    agree(comm, [&] {
+        if (rank != 0) return;
+        file.open(path);
+        if (!file) throw InputError("cannot write " + path);
+        file << "{\"traceEvents\":[\n";
+        put(text);
+    });
+    for (int from = 1; from < comm.size(); ++from) {
+        if (rank == from) {
+            const auto size = static_cast<Global>(text.size());
+            MPI_Send(&size, 1, MPI_INT64_T, 0, tag, comm.mpi());
+            for (std::size_t at = 0; at < text.size(); at += limit)
+                MPI_Send(text.data() + at, static_cast<int>(std::min(limit, text.size() - at)), MPI_CHAR, 0, tag,
+                         comm.mpi());
+        } else if (rank == 0) {
+            Global size = 0;
+            MPI_Recv(&size, 1, MPI_INT64_T, from, tag, comm.mpi(), MPI_STATUS_IGNORE);
+            text.resize(static_cast<std::size_t>(size));
+            for (std::size_t at = 0; at < text.size(); at += limit)
+                MPI_Recv(text.data() + at, static_cast<int>(std::min(limit, text.size() - at)), MPI_CHAR, from, tag,
+                         comm.mpi(), MPI_STATUS_IGNORE);
+            put(text);
+        }
+    }
+    agree(comm, [&] {
+        if (rank != 0) return;
+        // The comma behind the last span needs one more entry.
+        file << R"({"name":"stretto","ph":"M","pid":0,"tid":0,"args":{}}]})" << "\n";
+        if (!file.flush()) throw InputError("cannot write " + path);
+    });
+}
+
+}  // namespace stretto

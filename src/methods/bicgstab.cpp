@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/methods/bicgstab.hpp"
+
+#include "stretto/driver/registry.hpp"
+
+namespace stretto {
+namespace {
+constexpr OptionInfo options[] = {breakdown_option, patience_option(500)};
+}
+
+extern const Method bicgstab_row;
+constinit const Method bicgstab_row{
+    .name = "bicgstab",
+    .title = "stabilised biconjugate gradients",
+    .source = "van der Vorst 1992; Krasnopolsky 2019, Algorithms 2 and 5",
+    .classic = "bicgstab",
+    .positive_definite = false,
+    .vectors = 6,
+    .vectors_preconditioned = 8,
+    .applies = 2,
+    .preconditionings = 2,
+    .reductions = 3,
+    .hidden_reductions = 0,
+    .hidden_reductions_preconditioned = 0,
+    .options = options,
+    .run = bicgstab<double>,
+};
+
+}  // namespace stretto

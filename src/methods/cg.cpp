@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/methods/cg.hpp"
+
+#include "stretto/driver/registry.hpp"
+
+namespace stretto {
+namespace {
+constexpr OptionInfo options[] = {patience_option(5000)};
+}
+
+extern const Method cg_row;
+constinit const Method cg_row{
+    .name = "cg",
+    .title = "conjugate gradients",
+    .source = "Hestenes and Stiefel 1952",
+    .classic = "cg",
+    .positive_definite = true,
+    .vectors = 3,
+    .vectors_preconditioned = 4,
+    .applies = 1,
+    .preconditionings = 1,
+    .reductions = 2,
+    .hidden_reductions = 0,
+    .hidden_reductions_preconditioned = 0,
+    .options = options,
+    .run = cg<double>,
+};
+
+}  // namespace stretto

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/methods/deep_pipelined_cg.hpp"
+
+#include <limits>
+
+#include "stretto/driver/registry.hpp"
+
+namespace stretto {
+namespace {
+constexpr OptionInfo options[] = {
+    {"l", 2, 1, deepest_pipeline, "iterations that a reduction may take: as many are in flight", true},
+    {"warmup", 20, 2, 1000, "iterations of CG that find the largest eigenvalue, where lmax does not give it", true},
+    {"lmin", 0, 0, std::numeric_limits<double>::infinity(), "lower end of the interval of the shifts"},
+    {"lmax", 0, 0, std::numeric_limits<double>::infinity(), "upper end; 0: 1.01 times the largest Ritz value"},
+    {"drift", 1e-9, 0, 1, "error of a dot product known otherwise, relative, above which CG goes on"},
+    {"growth", 100, 1, std::numeric_limits<double>::infinity(),
+     "growth of errors that no dot product sees, above which CG goes on"},
+    check_option(50),
+    {"gap", 0.1, 0, std::numeric_limits<double>::infinity(),
+     "difference of recursive and true residual, over the tolerance, above which CG goes on"},
+    refuge_option,
+    patience_option(5000),
+};
+
+int vectors(const Options& given, bool preconditioned) {
+    const int l = static_cast<int>(given.number("l"));
+    return 2 * l + std::max(3, l + 1) + 1 + (preconditioned ? 4 : 0);
+}
+}  // namespace
+
+extern const Method deep_pipelined_cg_row;
+constinit const Method deep_pipelined_cg_row{
+    .name = "deep_pipelined_cg",
+    .title = "deep pipelined conjugate gradients, p(l)-CG",
+    .source = "Cools, Cornelis, Ghysels and Vanroose 2019, Algorithm 1",
+    .classic = "cg",
+    .hands_over = true,
+    .positive_definite = true,
+    .vectors = 8,
+    .vectors_preconditioned = 12,
+    .vectors_with = vectors,
+    .applies = 1,
+    .preconditionings = 1,
+    .reductions = 1,
+    .hidden_reductions = 1,
+    .hidden_reductions_preconditioned = 1,
+    .options = options,
+    .run = deep_pipelined_cg<double>,
+};
+
+}  // namespace stretto

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/methods/parts/newton_basis.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stretto/methods/parts/shifts.hpp"
+
+extern "C" void dhseqr_(const char* job, const char* compz, const int* n, const int* ilo, const int* ihi, double* h,
+                        const int* ldh, double* wr, double* wi, double* z, const int* ldz, double* work,
+                        const int* lwork, int* info);
+
+namespace stretto {
+
+std::vector<std::complex<double>> hessenberg_eigenvalues(std::span<double> H, int n) {
+    const auto size = static_cast<std::size_t>(n);
+    std::vector<double> real(size), imaginary(size), work(11 * size + 1);
+    const int one = 1, lwork = 11 * n + 1;
+    int info = 0;
+    double none = 0;
+    dhseqr_("E", "N", &n, &one, &n, H.data(), &n, real.data(), imaginary.data(), &none, &one, work.data(), &lwork,
+            &info);
+    std::vector<std::complex<double>> values;
+    for (std::size_t i = static_cast<std::size_t>(std::max(info, 0)); i < size && info >= 0; ++i)
+        if (std::isfinite(real[i]) && std::isfinite(imaginary[i])) values.emplace_back(real[i], imaginary[i]);
+    return values;
+}
+
+std::vector<std::complex<double>> leja_order(std::vector<std::complex<double>> points, int n) {
+    const auto count = static_cast<std::size_t>(n);
+    for (auto& point : points)
+        if (std::abs(point.imag()) < 1e-12 * std::abs(point)) point = point.real();
+    std::erase_if(points, [](const auto& point) { return point.imag() < 0; });
+    if (points.empty()) points.emplace_back(0);
+    std::vector<std::complex<double>> ordered;
+    auto left = points;
+    while (ordered.size() < count) {
+        if (left.empty()) left = points;
+        const auto farness = [&](const std::complex<double>& point) {
+            if (ordered.empty()) return std::abs(point);
+            double logarithm = 0;  // of a product that may not fit
+            for (const auto& before : ordered) logarithm += std::log(std::abs(point - before) + 1e-300);
+            return logarithm;
+        };
+        const auto next = std::ranges::max_element(left, {}, farness);
+        ordered.push_back(*next);
+        if (next->imag() > 0) ordered.push_back(std::conj(*next));
+        left.erase(next);
+    }
+    ordered.resize(count);
+    return ordered;
+}
+
+NewtonBasis::NewtonBasis(Kind kind, int length, int columns)
+    : kind_(kind), length_(length), shifts_(static_cast<std::size_t>(columns)) {
+    for (auto& shifts : shifts_) shifts.sigma.assign(static_cast<std::size_t>(length), 0);
+}
+
+void NewtonBasis::choose(const SmallMatrix<double>& H, int k, int j) {
+    std::vector<double> block;
+    for (int c = 0; c < k; ++c)
+        for (int i = 0; i < k; ++i) block.push_back(i <= c + 1 ? H(i, c, j) : 0);
+    chosen_ = true;
+    if (k == 0) return;
+    const auto ritz = hessenberg_eigenvalues(block, k);
+    if (ritz.empty()) return;
+    double lowest = INFINITY, highest = -INFINITY, largest = 0, radius = 0;
+    for (const auto& value : ritz) {
+        lowest = std::min(lowest, value.real());
+        highest = std::max(highest, value.real());
+        largest = std::max(largest, std::abs(value));
+    }
+    for (const auto& value : ritz) radius = std::max(radius, std::abs(value - (lowest + highest) / 2));
+    auto& [sigma, theta, size] = shifts_[static_cast<std::size_t>(j)];
+    size = largest;
+    theta = kind_ != monomial && radius > 0.01 * largest ? radius : largest;
+    if (!(theta > 0)) theta = 1;
+    if (kind_ == newton) sigma = leja_order(ritz, length_);
+    if (kind_ == chebyshev) std::ranges::copy(chebyshev_shifts(length_, lowest, highest), sigma.begin());
+}
+
+bool NewtonBasis::second_of_pair(int from_begin) const {
+    return std::ranges::any_of(
+        shifts_, [&](const Shifts& shifts) { return shifts.sigma[static_cast<std::size_t>(from_begin)].imag() < 0; });
+}
+
+void NewtonBasis::step(int from_begin, SmallMatrix<double>& B, int i) const {
+    for (int j = 0; j < B.columns(); ++j) {
+        const auto& [sigma, theta, size] = shifts_[static_cast<std::size_t>(j)];
+        const auto& shift = sigma[static_cast<std::size_t>(from_begin)];
+        // Of a pair that the end of a block cuts, the real part is left.
+        for (int k = 0; k < i; ++k) B(k, i, j) = 0;
+        B(i, i, j) = shift.real();
+        if (i > 0) B(i - 1, i, j) = shift.imag() < 0 ? -shift.imag() * shift.imag() / theta : 0;
+        B(i + 1, i, j) = theta;
+    }
+}
+
+}  // namespace stretto

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/methods/pipelined_cg.hpp"
+
+#include "stretto/driver/registry.hpp"
+
+namespace stretto {
+namespace {
+constexpr OptionInfo options[] = {check_option(50), gap_option, patience_option(5000)};
+}
+
+extern const Method pipelined_cg_row;
+constinit const Method pipelined_cg_row{
+    .name = "pipelined_cg",
+    .title = "pipelined conjugate gradients",
+    .source = "Ghysels and Vanroose 2014, Algorithm 4",
+    .classic = "cg",
+    .positive_definite = true,
+    .vectors = 6,
+    .vectors_preconditioned = 9,
+    .applies = 1,
+    .preconditionings = 1,
+    .reductions = 1,
+    .hidden_reductions = 1,
+    .hidden_reductions_preconditioned = 1,
+    .options = options,
+    .run = pipelined_cg<double>,
+};
+
+}  // namespace stretto

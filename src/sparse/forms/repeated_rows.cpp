@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/sparse/forms/repeated_rows.hpp"
+
+#include <algorithm>
+
+namespace stretto {
+namespace {
+
+constexpr int most_terms = 8;        // of a row in one pass: their sum stays in registers
+constexpr std::size_t piece = 1024;  // elements of y that stay in the first-level cache between passes
+
+/// y = (or +=) Σ value[k] x[k]
+template <int terms, bool first, class T>
+void pass(const T* values, const T* const* from, T* __restrict to, std::size_t size) {
+    T value[terms];
+    const T* x[terms];
+    std::copy_n(values, terms, value);
+    std::copy_n(from, terms, x);
+#pragma omp simd
+    for (std::size_t i = 0; i < size; ++i) {
+        T sum = first ? T{} : to[i];
+        for (int k = 0; k < terms; ++k) sum += value[k] * x[k][i];
+        to[i] = sum;
+    }
+}
+
+template <bool first, class T, int terms = most_terms>
+void pass(int count, const T* values, const T* const* from, T* to, std::size_t size) {
+    if (count == terms) return pass<terms, first>(values, from, to, size);
+    if constexpr (terms > 1) pass<first, T, terms - 1>(count, values, from, to, size);
+}
+
+}  // namespace
+
+template <class T>
+bool RepeatedRows<T>::equals(const Row& row, const Index* columns, const T* values, Index count, Index place) const {
+    if (row.end - row.begin != static_cast<std::size_t>(count)) return false;
+    for (Index k = 0; k < count; ++k)
+        if (offsets_[row.begin + static_cast<std::size_t>(k)] != columns[k] - place ||
+            values_[row.begin + static_cast<std::size_t>(k)] != values[k])
+            return false;
+    return true;
+}
+
+/// The number of a row, new or known.
+template <class T>
+int RepeatedRows<T>::find(const Index* columns, const T* values, Index count, Index place) {
+    Content content;
+    for (Index k = 0; k < count; ++k) content.emplace_back(columns[k] - place, values[k]);
+    const auto [found, fresh] = known_.try_emplace(std::move(content), different_rows());
+    if (fresh) {
+        rows_.push_back({offsets_.size(), offsets_.size() + static_cast<std::size_t>(count)});
+        for (const auto& [offset, value] : found->first) {
+            offsets_.push_back(offset);
+            values_.push_back(value);
+        }
+    }
+    return found->second;
+}
+
+template <class T>
+void RepeatedRows<T>::add(const Index* start, const Index* columns, const T* values, Index begin, Index end) {
+    for (Index i = begin; i < end && !given_up_; ++i, ++added_) {
+        const Index* const own = columns + start[i];
+        const T* const of = values + start[i];
+        const Index count = start[i + 1] - start[i];
+        Run* const last = runs_.empty() ? nullptr : &runs_.back();
+        const bool same = last && equals(rows_[static_cast<std::size_t>(last->row)], own, of, count, i);
+        if (same && last->end == i)
+            ++last->end;
+        else
+            runs_.push_back({i, i + 1, same ? last->row : find(own, of, count, i)});
+        given_up_ = different_rows() > most_different;
+    }
+}
+
+template <class T>
+void RepeatedRows<T>::finish() {
+    known_.clear();
+    if (given_up_ || added_ < shortest_average * static_cast<Index>(runs_.size())) *this = {};
+}
+
+template <class T>
+void RepeatedRows<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const {
+    const auto width = static_cast<std::size_t>(m);
+    const auto multiply = [&](const Row& terms, std::size_t at, std::size_t last) {
+        for (; at < last; at += piece) {
+            const std::size_t size = std::min(piece, last - at);
+            if (terms.begin == terms.end) std::fill_n(y + at, size, T{});
+            for (std::size_t k = terms.begin; k < terms.end; k += most_terms) {
+                const int count = static_cast<int>(std::min<std::size_t>(most_terms, terms.end - k));
+                const T* from[most_terms];
+                for (int each = 0; each < count; ++each)
+                    from[each] = x + (static_cast<std::ptrdiff_t>(at) +
+                                      static_cast<std::ptrdiff_t>(offsets_[k + static_cast<std::size_t>(each)]) * m);
+                if (k == terms.begin)
+                    pass<true>(count, &values_[k], from, y + at, size);
+                else
+                    pass<false>(count, &values_[k], from, y + at, size);
+            }
+            finished(static_cast<Index>(at / width), static_cast<Index>((at + size) / width));  // whole rows
+        }
+    };
+    for (const auto& [begin, end, row] : runs_)
+        pieces(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end) * width,
+               [&, &terms = rows_[static_cast<std::size_t>(row)]](std::size_t at, std::size_t last) {
+                   multiply(terms, at, last);
+               });
+}
+
+template class RepeatedRows<double>;
+
+}  // namespace stretto

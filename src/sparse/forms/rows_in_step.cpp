@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/sparse/forms/rows_in_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "row_sums.hpp"
+
+namespace stretto {
+namespace {
+
+/// The hardware's prefetcher alone keeps a core at half of its bandwidth: ask for values this many elements ahead.
+constexpr std::size_t elements_ahead = 512;
+constexpr std::ptrdiff_t rows_ahead = 16;
+constexpr Index longest_run = 1024;  // between two looks at what is in flight
+
+/// A run is cut into strips of 32 rows, then of 8, then of 1, whose sums stay in registers.
+template <class Strip>
+void each_strip(std::size_t rows, Strip&& strip) {
+    std::size_t i = 0;
+    for (; i + 32 <= rows; i += 32) strip(std::integral_constant<std::size_t, 32>(), i);
+    for (; i + 8 <= rows; i += 8) strip(std::integral_constant<std::size_t, 8>(), i);
+    for (; i < rows; ++i) strip(std::integral_constant<std::size_t, 1>(), i);
+}
+
+/// The values of a run in the order in which they are read: strip by strip, in a strip term by term.
+template <class V>
+struct ByStrips {
+    static constexpr std::size_t ahead = elements_ahead;
+
+    V values;  // of the run
+    std::size_t terms;
+
+    V of(std::size_t term, std::size_t first_row, std::size_t width) const {
+        return values + (first_row * terms + term * width);
+    }
+};
+
+/// The values of a run on their diagonals.
+template <class V>
+struct ByDiagonals {
+    static constexpr std::size_t ahead = elements_ahead / 4;  // as there are several streams
+
+    V values;  // of the run's first row, before places
+    const std::size_t* places;
+
+    V of(std::size_t term, std::size_t first_row, std::size_t) const { return values + (first_row + places[term]); }
+};
+
+template <class V>
+void prefetch(const V& values, std::size_t ahead, std::size_t width) {
+    for (std::size_t at = 0; at < width; at += 64 / element_size<V>) prefetch_value(values + (ahead + at));
+}
+
+/// y = A x in the rows of a run, the first of which x and y begin with.
+template <class Values, class T>
+[[gnu::noinline]] void multiply(std::integral_constant<int, 1>, Values values,
+                                const std::vector<std::ptrdiff_t>& offsets, std::size_t rows, const T* x, T* y) {
+    const std::ptrdiff_t* const offset = offsets.data();
+    const std::size_t terms = offsets.size();
+    each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t i) {
+        T sum[width] = {};
+        for (std::size_t k = 0; k < terms; ++k) {
+            const auto value = values.of(k, i, width);
+            prefetch(value, Values::ahead, width);
+            const T* const from = x + i + offset[k];
+#pragma omp simd
+            for (std::size_t r = 0; r < width; ++r) sum[r] += static_cast<T>(value[r]) * from[r];
+        }
+        std::copy_n(sum, width, y + i);
+    });
+}
+
+template <class M, class Values, class T>
+[[gnu::noinline]] void multiply(M m, Values values, const std::vector<std::ptrdiff_t>& offsets, std::size_t rows,
+                                const T* x, T* y) {
+    const auto stride = static_cast<std::ptrdiff_t>(m);
+    const std::size_t terms = offsets.size();
+    each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t begin) {
+        for (std::size_t k = 0; k < terms; ++k) prefetch(values.of(k, begin, width), Values::ahead, width);
+        cover(m, [&]<int Width>(int c) {
+            // So many rows at once as leave their sums in registers.
+            constexpr std::size_t high = std::min<std::size_t>(width, std::clamp(32 / Width, 1, 4));
+            for (std::size_t r = 0; r < width; r += high) {
+                T sum[high][Width] = {};
+                const auto i = static_cast<std::ptrdiff_t>(begin + r);
+                if (Width >= 4 && terms > 0)
+                    for (std::size_t q = 0; q < high; ++q)
+                        for (int j = 0; j < Width; j += 64 / sizeof(T))
+                            __builtin_prefetch(
+                                x + (i + static_cast<std::ptrdiff_t>(q) + rows_ahead + offsets.back()) * stride + c +
+                                j);
+                for (std::size_t k = 0; k < terms; ++k) {
+                    const auto value = values.of(k, begin, width) + r;
+                    const T* const from = x + (i + offsets[k]) * stride + c;
+                    for (std::size_t q = 0; q < high; ++q) {
+                        const auto factor = static_cast<T>(value[q]);
+#pragma omp simd
+                        for (std::size_t j = 0; j < Width; ++j)
+                            sum[q][j] += factor * from[q * static_cast<std::size_t>(stride) + j];
+                    }
+                }
+                for (std::size_t q = 0; q < high; ++q)
+                    std::copy_n(sum[q], Width, y + (i + static_cast<std::ptrdiff_t>(q)) * stride + c);
+            }
+        });
+    });
+}
+
+}  // namespace
+
+template <class T>
+bool RowsInStep<T>::continues(const Run& run, const Index* columns, Index count, Index row) const {
+    const auto& pattern = patterns_[static_cast<std::size_t>(run.pattern)];
+    return run.end == row && run.end - run.begin < longest_run && pattern.size() == static_cast<std::size_t>(count) &&
+           std::equal(
+               pattern.begin(), pattern.end(), columns,
+               [row](std::ptrdiff_t offset, Index column) { return offset == column - row; });
+}
+
+template <class T>
+void RowsInStep<T>::add(const Index* start, const Index* columns, Index begin, Index end) {
+    for (Index i = begin; i < end && !given_up_; ++i, ++added_) {
+        const Index* const own = columns + start[i];
+        const Index count = start[i + 1] - start[i];
+        if (!runs_.empty() && continues(runs_.back(), own, count, i)) {
+            ++runs_.back().end;
+        } else {
+            Pattern pattern;
+            for (Index k = 0; k < count; ++k) pattern.push_back(own[k] - i);
+            const auto [known, fresh] = known_.try_emplace(pattern, static_cast<int>(patterns_.size()));
+            if (fresh) patterns_.push_back(std::move(pattern));
+            runs_.push_back({i, i + 1, known->second});
+        }
+        kept_ += static_cast<std::size_t>(count);
+        given_up_ = patterns_.size() > most_different;
+    }
+}
+
+template <class T>
+void RowsInStep<T>::finish(const Index* start, const T* values) {
+    known_.clear();
+    if (given_up_ || runs_.empty() || added_ < shortest_average * static_cast<Index>(runs_.size())) {
+        *this = {};
+        return;
+    }
+    if (keep_diagonals(start, values)) return;
+    typename PackedValues<T>::Survey survey;
+    for (const auto& run : runs_)
+        std::for_each(values + start[run.begin], values + start[run.end], [&](T value) { survey.see(value); });
+    values_ = PackedValues<T>(survey, kept_, elements_ahead, [&](auto put) {
+        for (const auto& [begin, end, pattern] : runs_) {
+            const std::size_t terms = patterns_[static_cast<std::size_t>(pattern)].size();
+            const T* const from = values + start[begin];  // rows of a run are of one length
+            each_strip(static_cast<std::size_t>(end - begin), [&](std::size_t width, std::size_t i) {
+                for (std::size_t k = 0; k < terms; ++k)
+                    for (std::size_t r = i; r < i + width; ++r) put(from[r * terms + k]);
+            });
+        }
+    });
+}
+
+/// Where no two mirror images differ in these rows, and their diagonals are few and nearly full: keeps those on and
+/// above the main one. A value stands in the row of its lower index. False: it does not.
+template <class T>
+bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
+    std::map<std::ptrdiff_t, std::size_t> diagonals;  // offset, and which it is
+    std::ptrdiff_t lowest = runs_.front().begin, furthest = 0;
+    for (const auto& [begin, end, pattern] : runs_)
+        for (const std::ptrdiff_t offset : patterns_[static_cast<std::size_t>(pattern)]) {
+            diagonals.try_emplace(std::abs(offset), diagonals.size());
+            furthest = std::max(furthest, -offset);
+            lowest = std::min(lowest, begin + std::min<std::ptrdiff_t>(offset, 0));
+        }
+    const auto rows = static_cast<std::size_t>(runs_.back().end - lowest);
+    if (static_cast<double>(diagonals.size() * rows) > most_of_nonzeros * static_cast<double>(kept_)) return false;
+    // Diagonals that began at the same place of a page would be in each other's way in the first cache.
+    constexpr std::size_t page = 4096 / sizeof(T), stagger = 9 * 64 / sizeof(T);
+    const std::size_t length = (rows + page - 1) / page * page + stagger;
+    const auto front = static_cast<std::size_t>(furthest);  // so that no place is before the first
+    const std::size_t size = front + diagonals.size() * length;
+
+    lowest_ = lowest;
+    places_.resize(patterns_.size());
+    for (std::size_t p = 0; p < patterns_.size(); ++p)
+        for (const std::ptrdiff_t offset : patterns_[p])
+            places_[p].push_back(front + diagonals[std::abs(offset)] * length -
+                                 static_cast<std::size_t>(std::max<std::ptrdiff_t>(-offset, 0)));
+    constexpr T none = std::numeric_limits<T>::quiet_NaN();
+    Buffer<T> kept(size);
+    std::ranges::fill(kept.values(), none);
+    std::size_t different = 0;
+    for (const auto& [begin, end, pattern] : runs_)
+        for (Index i = begin; i < end; ++i) {
+            const T* value = values + start[i];
+            for (const std::size_t place : places_[static_cast<std::size_t>(pattern)]) {
+                T& there = kept[place + static_cast<std::size_t>(i - lowest)];
+                if (std::isnan(there)) {
+                    there = *value;
+                    ++different;
+                } else if (there != *value) {
+                    places_.clear();
+                    return false;
+                }
+                ++value;
+            }
+        }
+    typename PackedValues<T>::Survey survey;
+    for (T& value : kept.values()) {
+        if (std::isnan(value)) value = 0;
+        survey.see(value);
+    }
+    values_ =
+        PackedValues<T>(survey, size, elements_ahead, [&](auto put) { std::ranges::for_each(kept.values(), put); });
+    kept_ = different;
+    return true;
+}
+
+template <class T>
+void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const {
+    values_.visit([&](auto values) {
+        with_columns(m, [&](auto width) {
+            pieces(0, runs_.size(), [&](std::size_t first, std::size_t last) {
+                for (std::size_t k = first; k < last; ++k) {
+                    const auto& [begin, end, number] = runs_[k];
+                    const auto pattern = static_cast<std::size_t>(number);
+                    const auto& offsets = patterns_[pattern];
+                    const auto rows = static_cast<std::size_t>(end - begin);
+                    const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
+                    if (is_halved()) {
+                        multiply(
+                            width,
+                            ByDiagonals{values + static_cast<std::size_t>(begin - lowest_), places_[pattern].data()},
+                            offsets, rows, x + origin, y + origin);
+                    } else {
+                        multiply(width, ByStrips{values, offsets.size()}, offsets, rows, x + origin, y + origin);
+                        values += rows * offsets.size();
+                    }
+                    finished(begin, end);
+                }
+            });
+        });
+    });
+}
+
+template <class T>
+double RowsInStep<T>::bytes() const {
+    return static_cast<double>(runs_.size() * sizeof(Run)) + static_cast<double>(kept_ * values_.width());
+}
+
+template class RowsInStep<double>;
+
+}  // namespace stretto
