@@ -11,7 +11,7 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/io/generators.hpp"
 #include "stretto/precond/jacobi.hpp"
 #include "stretto/sparse/csr.hpp"

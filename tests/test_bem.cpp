@@ -10,7 +10,7 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/random.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 
 namespace stretto {

@@ -130,16 +130,16 @@ TEST_P(CgFamily, IterationsAllocateNothing) {
     std::int64_t before = 0;
     int iterations = 0;
     SolveOptions o;
-    o.method = method.starts_with("deep") ? method + ",growth=1e300,drift=1,check=0,lmax=" + (jacobi ? "2" : "8")
-                                          : without_safeguards(method);
+    o.method = without_safeguards(method, jacobi ? 2 : 8);
     o.rtol = 1e-10;
-    o.progress = [&](const ProgressInfo& info) {
+    o.monitor = [&](const IterationInfo& info) {
         // MPI itself allocates for its requests; alone, nothing does.
         if (info.iteration > 3 && comm.size() == 1) {
             EXPECT_EQ(allocations.load(), before) << "iteration " << info.iteration;
         }
         before = allocations.load();
         ++iterations;
+        return true;
     };
     const Jacobi M(A);
     Values b(A, 2, [](Global row, int j) { return uniform(5, row, j); }), x(A, 2);

@@ -185,9 +185,14 @@ struct CycleTest : testing::TestWithParam<std::tuple<std::string, bool>> {
         const LinearMap<double> map(AnyOperator<double>(A), V, Kernel::apply),
             inverse(preconditioned ? AnyOperator<double>(jacobi) : AnyOperator<double>(), V, Kernel::precondition);
         Values b(A, 2, random_values), x(A, 2);
-        Stop<double> stop(V, std::vector<Stop<double>::Column>(2), 1000);
+        Columns columns(2);
+        Recorder<double> recorder(V, columns);
+        Kept kept;
+        Verdict<double> stop(V, columns, recorder, kept);
         const Spec parsed = parse_spec(spec);
-        stop.begin(Options(parsed, find_method(parsed.name).options), {1, 1}, false);
+        columns.reset(1000);
+        columns.begin_run([](int) { return 1.0; });
+        stop.begin(Options(parsed, find_method(parsed.name).options), false);
         Arnoldi<double> K(V, map, inverse, b.view(), x.view(), m, stop);
         GramSchmidt<double> orthonormalise(V, m, GramSchmidt<double>::cgs2);
         ASSERT_TRUE(K.begin());
@@ -234,7 +239,7 @@ TEST_P(CycleTest, KeepsTheRelationsOfArnoldi) {
             "pipelined_gmres",
             [&](auto& V, auto& K, auto& basis) {
                 ChangeOfBasis change_of_basis(K, basis, l == 5 ? 1e-3 : 0);
-                auto sums = in_flight<double>(l);
+                auto sums = in_flight<double>(V, l);
                 pipelined_gmres_cycle(V, K, V.panel(m + 1), change_of_basis, sums, l);
             },
             1e-5);
@@ -259,7 +264,7 @@ TEST_P(CycleTest, KeepsTheRelationsOfArnoldi) {
             "pipelined_s_step_gmres",
             [&, l = l, t = t, tau = tau](auto& V, auto& K, auto& basis) {
                 ChangeOfBasis change_of_basis(K, basis, tau);
-                auto sums = in_flight<double>(l);
+                auto sums = in_flight<double>(V, l);
                 V.reserve_products(m + 1 + t, t);
                 pipelined_s_step_gmres_cycle(V, K, V.panel(m + 1), change_of_basis, sums, l, t);
             },

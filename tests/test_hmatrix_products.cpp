@@ -4,7 +4,7 @@
 
 #include "allocations.hpp"
 #include "hmatrix_cases.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/precond/hierarchical.hpp"
 
 namespace stretto {

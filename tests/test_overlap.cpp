@@ -191,8 +191,9 @@ TEST(ProgressModes, ChangeNoBit) {
     MpiComm comm;
     for (const Method* method : methods())
         for (const int threads : {1, 2}) {
-            const auto A = problem(
-                comm, method->positive_definite ? "jump2d:70x60,contrast=100" : "convdiff2d:70x60,peclet=30", threads);
+            const auto A =
+                problem(comm, method->needs != Needs::any ? "jump2d:70x60,contrast=100" : "convdiff2d:70x60,peclet=30",
+                        threads);
             const Jacobi M(A);
             std::vector<double> first;
             int iterations = 0;

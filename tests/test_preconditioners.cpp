@@ -431,10 +431,11 @@ TEST(Preconditioners, EveryMethodTakesEveryOneOfThem) {
     if (has_amg(A)) specs.emplace_back("amg");
     for (const Method* method : methods())
         for (const auto& spec : specs) {
-            const bool is_symmetric = method->positive_definite || std::ranges::count(for_symmetric, spec) > 0;
+            const bool is_symmetric = method->needs != Needs::any || std::ranges::count(for_symmetric, spec) > 0;
             const auto& system = is_symmetric ? S : A;
             const auto M = make_preconditioner(spec, system);
-            if ((method->positive_definite && !M->symmetric()) || (method->transpose && !M->has_transpose())) continue;
+            if ((method->needs != Needs::any && !M->symmetric()) || (method->transpose && !M->has_transpose()))
+                continue;
             Values b(system, 3, [](Global i, int j) { return uniform(2, i, j); }), x(system, 3);
             SolveOptions options;
             options.method = method->name;

@@ -11,7 +11,7 @@
 #include "stretto/core/instruction_set.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/measure/trace.hpp"
 #include "stretto/precond/table.hpp"
 #include "triad.hpp"
@@ -29,10 +29,6 @@ struct Variant {
     int iterations = 12;
 };
 
-// Bounds of the spectra, of poisson3d and with jacobi, so that the shifts need no warm-up, and no check that may end
-// the pipeline.
-#define STRETTO_STEADY ",lmax=12,drift=1,growth=1e300"
-#define STRETTO_STEADY_JACOBI ",lmax=2,drift=1,growth=1e300"
 constexpr Variant variants[]{
     {"cg"},
     {"cg", true},
@@ -40,10 +36,10 @@ constexpr Variant variants[]{
     {"single_reduction_cg", true},
     {"pipelined_cg"},
     {"pipelined_cg", true},
-    {"deep_pipelined_cg:l=1" STRETTO_STEADY},
-    {"deep_pipelined_cg:l=2" STRETTO_STEADY},
-    {"deep_pipelined_cg:l=3" STRETTO_STEADY},
-    {"deep_pipelined_cg:l=3" STRETTO_STEADY_JACOBI, true},
+    {"deep_pipelined_cg:l=1"},
+    {"deep_pipelined_cg:l=2"},
+    {"deep_pipelined_cg:l=3"},
+    {"deep_pipelined_cg:l=3", true},
     {"bicgstab"},
     {"bicgstab", true},
     {"improved_bicgstab"},
@@ -59,8 +55,6 @@ constexpr Variant variants[]{
     {"s_step_gmres:s=10,m=20", false, 40},
     {"pipelined_s_step_gmres:l=2,t=5,m=20", false, 40},
 };
-#undef STRETTO_STEADY
-#undef STRETTO_STEADY_JACOBI
 
 double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -143,7 +137,7 @@ int run_bench_groups(Comm& comm, const BenchArguments& arguments, const std::ato
             line.show_fraction("measuring",
                                static_cast<double>(done++) / static_cast<double>(widths.size() * std::size(variants)));
             SolveOptions options;
-            options.method = without_safeguards(std::string(variant.method));
+            options.method = without_safeguards(std::string(variant.method), variant.preconditioned ? 2 : 12);
             options.rtol = 0;
             options.max_iterations = arguments.iterations > 0 ? arguments.iterations : variant.iterations;
             options.threads = threads;

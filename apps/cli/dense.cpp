@@ -156,7 +156,7 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
         throw InputError("the preconditioner inner needs --layout distributed; block_jacobi works with both");
     for (const auto& text : asked.methods) {
         const Method& method = find_method(parse_spec(text).name);
-        if (method.positive_definite && !system.positive_definite && !asked.insist)
+        if (method.needs == Needs::positive_definite && !system.positive_definite && !asked.insist)
             throw InputError(
                 fmt::format("{} needs a symmetric positive definite matrix, and this one need not be (--insist "
                             "runs it all the same)",

@@ -33,9 +33,9 @@ ordered_json describe(std::span<const OptionInfo> options) {
 
 ordered_json describe(const Method& method) {
     const auto cost = [&](bool preconditioned) {
-        const auto merged = iteration_cost(method, Formulation::merged, preconditioned);
-        const auto basic = iteration_cost(method, Formulation::basic, preconditioned);
-        return ordered_json{{"vectors_stored", preconditioned ? method.vectors_preconditioned : method.vectors},
+        const auto merged = iteration_cost(std::string(method.name), Formulation::merged, preconditioned);
+        const auto basic = iteration_cost(std::string(method.name), Formulation::basic, preconditioned);
+        return ordered_json{{"vectors_stored", vectors_stored(method, preconditioned)},
                             {"applies", merged.applies},
                             {"preconditionings", merged.preconditionings},
                             {"reductions", merged.reductions},
@@ -46,7 +46,7 @@ ordered_json describe(const Method& method) {
     return {{"name", method.name},
             {"title", method.title},
             {"source", method.source},
-            {"needs", method.positive_definite ? "symmetric positive definite" : "square"},
+            {"needs", name(method.needs)},
             {"per_iteration", cost(false)},
             {"per_iteration_preconditioned", cost(true)},
             {"options", describe(method.options)}};

@@ -110,7 +110,11 @@ int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSol
         options.true_history = arguments.true_residuals;
         options.interrupt = system.interrupt;
         if (!arguments.trace.empty()) options.trace = &trace;
-        if (line.shown()) options.progress = [&](const ProgressInfo& info) { line.show_solve(method, info); };
+        if (line.shown())
+            options.monitor = [&](const IterationInfo& info) {
+                line.show_solve(method, info);
+                return true;
+            };
         Result result = solve<double>(*system.comm, system.A, system.M, {system.b.data(), system.rows, system.columns},
                                       {x.data(), system.rows, system.columns}, options);
         line.clear();

@@ -10,7 +10,7 @@
 #include "plot.hpp"
 #include "progress.hpp"
 #include "report.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/sparse/partition.hpp"
 
 /// A system as methods take it.

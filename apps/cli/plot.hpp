@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/convergence/result.hpp"
+#include "stretto/driver/result.hpp"
 
 /// A picture of curves, of which the vertical axis is logarithmic, drawn by gnuplot or by Python's matplotlib,
 /// whichever is there.

@@ -20,7 +20,7 @@ bool ProgressLine::due() {
     return true;
 }
 
-void ProgressLine::show_solve(const std::string& method, const stretto::ProgressInfo& info) {
+void ProgressLine::show_solve(const std::string& method, const stretto::IterationInfo& info) {
     if (!due()) return;
     if (info.iteration < marked_.iteration || marked_.iteration == 0) {
         marked_ = info;

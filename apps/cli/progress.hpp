@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "stretto/convergence/stop.hpp"
+#include "stretto/convergence/recorder.hpp"
 
 /// One line on the terminal while work goes on; silent on other ranks and, unless `always`, where standard error is no
 /// terminal.
@@ -18,7 +18,7 @@ public:
     bool shown() const { return shown_; }
 
     /// Iteration, residual, rate, and time left where the residual falls steadily enough to tell.
-    void show_solve(const std::string& method, const stretto::ProgressInfo& info);
+    void show_solve(const std::string& method, const stretto::IterationInfo& info);
     /// A fraction of some work.
     void show_fraction(const std::string& what, double fraction);
     void clear();
@@ -34,5 +34,5 @@ private:
     Clock::time_point last_ = Clock::now();
     // Where the rate of the last seconds is measured from.
     Clock::time_point mark_ = Clock::now();
-    stretto::ProgressInfo marked_{0, 0, 0};
+    stretto::IterationInfo marked_{};
 };

@@ -102,7 +102,7 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
                      {"seconds",
                       {{"setup", head_.setup_seconds},
                        {"precond_setup", head_.precond_seconds},
-                       {"solve", result.solve_seconds},
+                       {"solve", all_max(comm, result.solve_seconds)},
                        {"by_kernel", seconds}}},
                      {"per_iteration",
                       {{"applies", per.applies},

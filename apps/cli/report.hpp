@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
-#include "stretto/convergence/result.hpp"
+#include "stretto/driver/result.hpp"
 
 /// What a run of `stretto solve` has to tell: as a table for people and as JSON for programs.
 class Report {

@@ -13,7 +13,7 @@
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/io/matrix_market.hpp"
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/csr.hpp"
@@ -83,7 +83,7 @@ void check_symmetry(const SolveArguments& arguments, const Structure& structure,
     if (arguments.insist) return;
     for (const auto& text : arguments.methods) {
         const Method& method = find_method(parse_spec(text).name);
-        if (!method.positive_definite) continue;
+        if (method.needs == Needs::any) continue;
         if (!structure.symmetric())
             throw InputError(
                 fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "

@@ -14,7 +14,7 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/precond/table.hpp"
 
 using namespace stretto;
@@ -135,22 +135,6 @@ double seconds_per_iteration(const std::vector<double>& ends, const std::vector<
     return iterations > 0 ? seconds / static_cast<double>(iterations) : NAN;
 }
 
-/// The method without the safeguards that act now and then, nor those of deep pipelines against a drift, which would
-/// end a run whose length is fixed.
-std::string dry_method(const std::string& method) {
-    const Spec spec = parse_spec(method);
-    std::string result = without_safeguards(method);
-    if (spec.name != "deep_pipelined_cg") return result;
-    result = method;
-    const std::pair<const char*, double> settings[] = {
-        {"lmax", largest}, {"check", 0}, {"drift", 1}, {"growth", 1e300}, {"gap", 1e300}};
-    for (const auto& [option, value] : settings)
-        if (std::ranges::find(spec.options, option, [](const auto& given) { return given.first; }) ==
-            spec.options.end())
-            result += fmt::format("{}{}={}", result.find(':') == result.npos ? ':' : ',', option, value);
-    return result;
-}
-
 Costs read_costs(const json& job) {
     Costs costs;
     const auto& of = job.at("costs");
@@ -240,9 +224,7 @@ public:
         const auto has = [&](std::string_view option) {
             return std::ranges::any_of(row.options, [&](const OptionInfo& each) { return each.name == option; });
         };
-        const int vectors = row.vectors_with ? row.vectors_with(method_options, static_cast<bool>(M_))
-                            : M_             ? row.vectors_preconditioned
-                                             : row.vectors;
+        const int vectors = row.vectors(method_options, static_cast<bool>(M_));
         comm_.set_working_set(matrix_bytes_ + preconditioner_bytes_ + 8.0 * real_rows_ * columns_ * (vectors + 2));
         comm_.restart_noise();
 
@@ -252,7 +234,7 @@ public:
             for (std::size_t k = 0; k < size; ++k)
                 b[k] += 0.1 * static_cast<double>(k % static_cast<std::size_t>(columns_));
         SolveOptions options;
-        options.method = dry_ ? dry_method(method) : method;
+        options.method = dry_ ? without_safeguards(method, largest) : method;
         options.max_iterations = job_.at("iterations");
         options.rtol = dry_ ? 0 : job_.at("rtol").get<double>();
         options.formulation = job_.at("formulation") == "basic" ? Formulation::basic : Formulation::merged;
@@ -262,9 +244,11 @@ public:
         const auto room = static_cast<std::size_t>(std::min(options.max_iterations, 100'000)) + 1;
         times.reserve(room);
         products.reserve(room);
-        options.progress = [&](const ProgressInfo&) {
+        options.monitor = [&](const IterationInfo& at) {
+            if (at.iteration == 0) return true;
             times.push_back(comm_.now());
             products.push_back(dry_ ? stands_.front()->applied() : 0);
+            return true;
         };
         constexpr int traced = 4;  // ranks
         Trace trace(comm_.rank() < traced ? 1'000'000 : 0);

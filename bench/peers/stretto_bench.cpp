@@ -9,7 +9,7 @@
 
 #include "harness.hpp"
 #include "stretto/core/buffer.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/csr.hpp"
 
@@ -108,7 +108,10 @@ public:
     }
 
     int solve(peers::Stamps& stamps) {
-        options_.progress = [&](const ProgressInfo& at) { stamps(at.iteration); };
+        options_.monitor = [&](const IterationInfo& at) {
+            if (at.iteration > 0) stamps(at.iteration);
+            return true;
+        };
         const int done = solve();
         const auto over = std::ranges::find_if(
             result_.events, [](const Event& event) { return event.text.starts_with("going on with"); });

@@ -8,7 +8,7 @@
 #include "stretto/core/error.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 #include "stretto/io/generators.hpp"
 #include "stretto/io/matrix_market.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stretto/core/error.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 
 namespace stretto {
 
@@ -32,6 +32,10 @@ const Method& find_method(std::string_view name) {
     throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
 }
 
+int vectors_stored(const Method& method, bool preconditioned) {
+    return method.vectors(Options(Spec{}, method.options), preconditioned);
+}
+
 Options options_for(Spec spec, const Method& method) {
     std::erase_if(spec.options, [&](const auto& option) {
         const auto info = std::ranges::find(method.options, option.first, &OptionInfo::name);
@@ -41,22 +45,22 @@ Options options_for(Spec spec, const Method& method) {
     return {spec, method.options};
 }
 
-std::string without_safeguards(const std::string& spec) {
+std::string without_safeguards(const std::string& spec, double norm) {
     const Spec parsed = parse_spec(spec);
     const Method& method = find_method(parsed.name);
     std::string text = spec;
     const auto add = [&](std::string_view name, std::string_view value) {
         const bool given = std::ranges::any_of(parsed.options, [&](auto& one) { return one.first == name; });
-        if (!given) text += fmt::format("{}{}={}", text == parsed.name ? ":" : ",", name, value);
+        if (given) return;
+        text += fmt::format("{}{}=", text == parsed.name ? ":" : ",", name);
+        text += value == "NORM" ? fmt::format("{}", norm) : std::string(value);
     };
     for (const auto& option : method.options)
         if (option.safeguard) add(option.name, "0");
-    if (const auto equals = method.steady.find('='); equals != method.steady.npos)
-        add(method.steady.substr(0, equals), method.steady.substr(equals + 1));
+    if (method.steady.empty()) return text;
+    for (const auto& [name, value] : parse_spec(fmt::format("steady:{}", method.steady)).options) add(name, value);
     return text;
 }
-
-std::string without_safeguards(const Method& method) { return without_safeguards(std::string(method.name)); }
 
 namespace {
 /// diag(√1, …, √n): as a matrix for which every method runs a while, and as its preconditioner. Hands its rows on, as
@@ -75,23 +79,19 @@ struct Counting {
 };
 }  // namespace
 
-PerIteration iteration_cost(const Method& method, Formulation formulation, bool preconditioned) {
-    std::string spec(method.name);
-    if (!method.steady.empty()) spec += fmt::format(":{}", method.steady);
-    return iteration_cost(spec, formulation, preconditioned);
-}
-
 PerIteration iteration_cost(const std::string& spec, Formulation formulation, bool preconditioned) {
     MpiComm alone(MPI_COMM_SELF);
-    std::vector<double> b(64, 1.0), x(64, 0.0);
+    constexpr int rows = 64;
+    std::vector<double> b(rows, 1.0), x(rows, 0.0);
     const Counting A;
     const AnyOperator<double> M = preconditioned ? AnyOperator<double>(A) : AnyOperator<double>();
     SolveOptions options;
-    options.method = spec;
+    // Eigenvalues of A M⁻¹ go up to √64, or to 64.
+    options.method = without_safeguards(spec, preconditioned ? rows : std::sqrt(rows));
     options.rtol = 0;
     options.max_iterations = 33;
     options.formulation = formulation;
-    return solve<double>(alone, A, M, {b.data(), 64, 1}, {x.data(), 64, 1}, options).per_iteration;
+    return solve<double>(alone, A, M, {b.data(), rows, 1}, {x.data(), rows, 1}, options).per_iteration;
 }
 
 }  // namespace stretto

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/bicgstab.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -14,9 +14,9 @@ constinit const Method bicgstab_row{
     .title = "stabilised biconjugate gradients",
     .source = "van der Vorst 1992; Krasnopolsky 2019, Algorithms 2 and 5",
     .classic = "bicgstab",
-    .positive_definite = false,
-    .vectors = 6,
-    .vectors_preconditioned = 8,
+    .order = 300,
+    .flexible = always,
+    .vectors = stored<6, 8>,
     .applies = 2,
     .preconditionings = 2,
     .reductions = 3,

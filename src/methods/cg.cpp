@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/cg.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -14,9 +14,9 @@ constinit const Method cg_row{
     .title = "conjugate gradients",
     .source = "Hestenes and Stiefel 1952",
     .classic = "cg",
-    .positive_definite = true,
-    .vectors = 3,
-    .vectors_preconditioned = 4,
+    .order = 100,
+    .needs = Needs::positive_definite,
+    .vectors = stored<3, 4>,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 2,

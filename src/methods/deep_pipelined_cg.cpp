@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -34,17 +34,17 @@ constinit const Method deep_pipelined_cg_row{
     .title = "deep pipelined conjugate gradients, p(l)-CG",
     .source = "Cools, Cornelis, Ghysels and Vanroose 2019, Algorithm 1",
     .classic = "cg",
+    .order = 130,
+    .needs = Needs::positive_definite,
     .hands_over = true,
-    .positive_definite = true,
-    .vectors = 8,
-    .vectors_preconditioned = 12,
-    .vectors_with = vectors,
+    .vectors = vectors,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 1,
     .hidden_reductions = 1,
     .hidden_reductions_preconditioned = 1,
     .options = options,
+    .steady = "lmax=NORM,drift=1,growth=1e300,gap=1e300",
     .run = deep_pipelined_cg<double>,
 };
 

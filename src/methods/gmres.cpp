@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/gmres.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -17,6 +17,7 @@ int vectors(const Options& given, bool preconditioned) {
     const int m = static_cast<int>(given.number("m"));
     return Arnoldi<double>::vectors(m, preconditioned) + (preconditioned && given.number("flexible") > 0 ? m : 0);
 }
+bool flexible(const Options& given) { return given.number("flexible") > 0; }
 }  // namespace
 
 extern const Method gmres_row;
@@ -25,10 +26,9 @@ constinit const Method gmres_row{
     .title = "generalised minimal residuals, restarted",
     .source = "Saad and Schultz 1986",
     .classic = "gmres",
-    .positive_definite = false,
-    .vectors = 32,
-    .vectors_preconditioned = 33,
-    .vectors_with = vectors,
+    .order = 400,
+    .flexible = flexible,
+    .vectors = vectors,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 31. / 30,

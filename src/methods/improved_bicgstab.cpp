@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/improved_bicgstab.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -14,10 +14,9 @@ constinit const Method improved_bicgstab_row{
     .title = "improved BiCGStab",
     .source = "Yang and Brent 2002; Krasnopolsky 2019, Algorithm 3",
     .classic = "bicgstab",
-    .positive_definite = false,
+    .order = 310,
     .transpose = true,
-    .vectors = 9,
-    .vectors_preconditioned = 12,
+    .vectors = stored<9, 12>,
     .applies = 2,
     .preconditionings = 2,
     .reductions = 1,

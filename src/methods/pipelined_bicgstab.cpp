@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/pipelined_bicgstab.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -14,9 +14,8 @@ constinit const Method pipelined_bicgstab_row{
     .title = "pipelined BiCGStab",
     .source = "Cools and Vanroose 2017; Krasnopolsky 2019, Algorithms 4 and 7",
     .classic = "bicgstab",
-    .positive_definite = false,
-    .vectors = 10,
-    .vectors_preconditioned = 15,
+    .order = 330,
+    .vectors = stored<10, 15>,
     .applies = 2,
     .preconditionings = 2,
     .reductions = 2,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/pipelined_cg.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -14,9 +14,9 @@ constinit const Method pipelined_cg_row{
     .title = "pipelined conjugate gradients",
     .source = "Ghysels and Vanroose 2014, Algorithm 4",
     .classic = "cg",
-    .positive_definite = true,
-    .vectors = 6,
-    .vectors_preconditioned = 9,
+    .order = 120,
+    .needs = Needs::positive_definite,
+    .vectors = stored<6, 9>,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 1,

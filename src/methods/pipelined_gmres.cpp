@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/pipelined_gmres.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -27,10 +27,8 @@ constinit const Method pipelined_gmres_row{
     .title = "pipelined GMRES of depth l, l-GMRES",
     .source = "Ghysels, Ashby, Meerbergen and Vanroose 2013; Yamazaki et al. 2017, Fig. 2",
     .classic = "gmres",
-    .positive_definite = false,
-    .vectors = 63,
-    .vectors_preconditioned = 64,
-    .vectors_with = vectors,
+    .order = 410,
+    .vectors = vectors,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/pipelined_s_step_gmres.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -28,10 +28,8 @@ constinit const Method pipelined_s_step_gmres_row{
     .title = "pipelined s-step GMRES, (l,t)-GMRES",
     .source = "Yamazaki, Hoemmen, Luszczek and Dongarra 2017, Fig. 4",
     .classic = "gmres",
-    .positive_definite = false,
-    .vectors = 63,
-    .vectors_preconditioned = 64,
-    .vectors_with = vectors,
+    .order = 430,
+    .vectors = vectors,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 0.2,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/reordered_bicgstab.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -23,9 +23,8 @@ constinit const Method reordered_bicgstab_row{
     .title = "reordered BiCGStab",
     .source = "Krasnopolsky 2010; Krasnopolsky 2019, Algorithm 6",
     .classic = "bicgstab",
-    .positive_definite = false,
-    .vectors = 6,
-    .vectors_preconditioned = 10,
+    .order = 320,
+    .vectors = stored<6, 10>,
     .applies = 2,
     .preconditionings = 2,
     .reductions = 2,

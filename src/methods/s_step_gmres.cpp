@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/s_step_gmres.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -27,10 +27,8 @@ constinit const Method s_step_gmres_row{
     .title = "s-step GMRES",
     .source = "Hoemmen 2010; Yamazaki et al. 2017, Fig. 3",
     .classic = "gmres",
-    .positive_definite = false,
-    .vectors = 32,
-    .vectors_preconditioned = 33,
-    .vectors_with = vectors,
+    .order = 420,
+    .vectors = vectors,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 0.2,  // as long as no block needs a second pass

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/single_reduction_cg.hpp"
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
@@ -14,9 +14,9 @@ constinit const Method single_reduction_cg_row{
     .title = "conjugate gradients with one reduction per iteration",
     .source = "Chronopoulos and Gear 1989",
     .classic = "cg",
-    .positive_definite = true,
-    .vectors = 4,
-    .vectors_preconditioned = 5,
+    .order = 110,
+    .needs = Needs::positive_definite,
+    .vectors = stored<4, 5>,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 1,

@@ -6,7 +6,7 @@
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 
 extern "C" {
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
@@ -72,55 +72,27 @@ void DiagonalBlocks::multiply(MultiVector<double> r, MultiVector<double> z, bool
     });
 }
 
-/// The inner method's vectors and operators, for one number of columns.
-struct InnerIterations::Inner {
-    Space<double> V;
-    LinearMap<double> A, M;
-
-    Inner(const HMatrix& coarse, const DiagonalBlocks& blocks, int columns, int vectors)
-        : V(coarse.comm(), coarse.local_rows(), columns, vectors, coarse.threads(), Formulation::merged),
-          A(AnyOperator<double>(coarse), V, Kernel::apply),
-          M(AnyOperator<double>(blocks), V, Kernel::precondition) {}
-};
-
 InnerIterations::InnerIterations(const HMatrix& coarse, int iterations, const std::string& method)
-    : coarse_(&coarse),
-      blocks_(coarse),
-      iterations_(iterations),
-      method_(&find_method(parse_spec(method).name)),
-      options_(parse_spec(method), method_->options) {}
-
-InnerIterations::~InnerIterations() = default;
-
-InnerIterations::Inner& InnerIterations::inner(int columns) const {
-    auto& found = inner_[columns];
-    if (!found)
-        found = std::make_unique<Inner>(
-            *coarse_, blocks_, columns,
-            method_->vectors_with ? method_->vectors_with(options_, true) : method_->vectors_preconditioned);
-    return *found;
+    : coarse_(&coarse), blocks_(coarse), iterations_(iterations) {
+    options_.method = method;
+    options_.rtol = 1e-3;  // more is of no use: the coarse matrix is not A
+    options_.max_iterations = iterations;
+    options_.threads = coarse.threads();
+    options_.verify = Verify::recurrence;
+    options_.iterate = Iterate::last;
+    options_.zero_guess = true;
 }
 
 void InnerIterations::apply(MultiVector<double> r, MultiVector<double> z) const {
-    constexpr double rtol = 1e-3;  // more is of no use: the coarse matrix is not A
-    auto& [V, A, M] = inner(r.columns());
-    std::ranges::fill(z.values(), 0.0);
-    auto [rr] = V.start(dot(r, r)).wait();
-    std::vector<Stop<double>::Column> columns(static_cast<std::size_t>(r.columns()));
-    std::vector<double> start;
-    for (int j = 0; j < r.columns(); ++j) {
-        const double norm = std::sqrt(rr[j]);
-        columns[static_cast<std::size_t>(j)].target = rtol * norm;
-        columns[static_cast<std::size_t>(j)].norm_b = norm > 0 ? norm : 1;
-        start.push_back(norm > 0 ? norm : NAN);
-    }
-    Stop<double> stop(V, std::move(columns), iterations_);
-    stop.begin(options_, start, false);
-    method_->run(V, A, M, r, z, stop);
-    V.workspace().release(0);
-    V.thaw();
-    const auto broken = [](const auto& column) { return !std::isfinite(column.recursive); };
-    if (std::ranges::any_of(stop.columns(), broken)) blocks_.apply(r, z);
+    auto found = solvers_.find(r.columns());
+    if (found == solvers_.end())
+        found = solvers_
+                    .emplace(r.columns(), Solver<double>(coarse_->comm(), *coarse_, blocks_, coarse_->local_rows(),
+                                                         r.columns(), options_))
+                    .first;
+    const auto& result = found->second.solve(r, z);
+    const auto broken = [](const ColumnResult& column) { return column.status == Status::not_finite; };
+    if (std::ranges::any_of(result.columns, broken)) blocks_.apply(r, z);
 }
 
 }  // namespace stretto

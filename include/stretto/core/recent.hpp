@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory_resource>
 #include <type_traits>
 #include <vector>
 
@@ -13,10 +14,16 @@ class Recent {
 public:
     /// make(k), for k = 0 … size − 1, is what there is at first.
     template <class Make>
-    Recent(int size, Make&& make) {
+    Recent(int size, Make&& make, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+        : kept_(memory) {
         kept_.reserve(static_cast<std::size_t>(size));
         for (int k = 0; k < size; ++k) kept_.push_back(make(k));
     }
+    Recent(const Recent& other) : kept_(other.kept_, other.kept_.get_allocator()) {}
+    Recent(Recent&&) noexcept = default;
+    Recent& operator=(const Recent&) = delete;
+    ~Recent() = default;
+
     X& operator[](int i) { return kept_[place(i)]; }
     const X& operator[](int i) const { return kept_[place(i)]; }
 
@@ -26,9 +33,11 @@ private:
         return static_cast<std::size_t>((i % size + size) % size);
     }
 
-    std::vector<X> kept_;
+    std::pmr::vector<X> kept_;
 };
 
+template <class Make>
+Recent(int, Make&&, std::pmr::memory_resource*) -> Recent<std::invoke_result_t<Make, int>>;
 template <class Make>
 Recent(int, Make&&) -> Recent<std::invoke_result_t<Make, int>>;
 

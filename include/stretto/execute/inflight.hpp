@@ -17,8 +17,8 @@
 namespace stretto {
 
 /// What the sums of one space share: buffers that stay where they are until a sum is read and are then used
-/// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop
-/// (every sum carries that too, so that all ranks learn of it at the same wait).
+/// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop or
+/// refuses what it was given (every sum carries these two flags, so that all ranks learn of them at the same wait).
 struct SumState {
     struct Slot {
         std::vector<double> mine, total;
@@ -45,9 +45,14 @@ struct SumState {
         return slot;
     }
 
+    void take_flags(const double* flag) {
+        interrupted = interrupted || flag[0] > 0;
+        refused = refused || flag[1] > 0;
+    }
+
     /// Makes room for sums of this many products.
     void reserve(std::size_t products) {
-        const std::size_t size = products * static_cast<std::size_t>(columns) + 1;
+        const std::size_t size = products * static_cast<std::size_t>(columns) + flags;
         for (auto& slot : slots) {
             slot.mine.reserve(size);
             slot.total.reserve(size);
@@ -55,12 +60,12 @@ struct SumState {
     }
 
     // What is there from the start, so that it is not allocated in some iteration: more than any method uses so far.
-    static constexpr std::size_t slots_at_first = 12, dots_at_first = 16;
+    static constexpr std::size_t slots_at_first = 12, dots_at_first = 16, flags = 2;
 
     int columns;
     Ledger ledger;
     std::vector<int> frozen;
-    bool interrupted = false;
+    bool interrupted = false, refused = false;
     std::deque<Slot> slots;  // a deque never moves its elements
 };
 
@@ -117,7 +122,7 @@ public:
             for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<T>(*value++);
             for (const int j : state_->frozen) sum[j] = T{};
         }
-        state_->interrupted = state_->interrupted || *value > 0;
+        state_->take_flags(value);
         return sums;
     }
 
@@ -129,7 +134,7 @@ public:
             for (int j = 0; j < state_->columns; ++j) entry[j] = static_cast<T>(*value++);
             for (const int j : state_->frozen) entry[j] = T{};
         }
-        state_->interrupted = state_->interrupted || *value > 0;
+        state_->take_flags(value);
     }
 
 private:

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 
+#include "stretto/core/arena.hpp"
 #include "stretto/execute/cpu/executor.hpp"
 #include "stretto/execute/inflight.hpp"
 #include "stretto/execute/row_work.hpp"
@@ -49,6 +50,8 @@ public:
     }
     Scalars<T> scalars(T value = T{}) const { return Scalars<T>(width(), value); }
     Workspace<T>& workspace() { return workspace_; }
+    /// For the small things of a method. Its own after the method has returned.
+    Arena& memory() { return memory_; }
 
     /// Runs statements without dot products, as one group.
     template <class... S>
@@ -74,18 +77,49 @@ public:
     /// wait.
     void watch(const std::atomic<bool>* interrupt) { interrupt_ = interrupt; }
     bool interrupted() const { return sums_.interrupted; }
+    /// Says of what this rank was given that it is wrong; all ranks know at the next wait.
+    void refuse() { refuses_ = true; }
+    bool refused() const { return sums_.refused; }
 
-    /// Freezes a column: clears it in every vector taken. Its dot products are zero from now on, hence its
+    void clear(MultiVector<T> v) const { executor_.clear(v); }
+    void clear_column(MultiVector<T> v, int column) const { executor_.clear_column(v, column); }
+    void copy_column(MultiVector<T> from, MultiVector<T> to, int column) const {
+        executor_.copy_column(from, to, column);
+    }
+    /// Numbers uniform in [−1, 1), the same on any number of ranks.
+    void fill_uniform(MultiVector<T> v, std::uint64_t seed) const { executor_.fill_uniform(v, seed, first_row_); }
+    /// Collective. The largest |v| of each column over all ranks; infinite where a value is not finite.
+    std::vector<double> largest(MultiVector<T> v) const {
+        auto most = executor_.largest(v);
+        MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_DOUBLE, MPI_MAX, comm_.mpi());
+        return most;
+    }
+
+    /// Freezes a column: clears it in every vector. Its dot products are zero from now on, hence its
     /// coefficients (Scalars), hence its solution stays as it is.
     void freeze(int column) {
         sums_.frozen.push_back(column);
-        workspace_.clear_column(column);
+        for (int k = 0; k < workspace_.capacity(); ++k) clear_column(workspace_[k], column);
     }
     /// Clears the frozen columns of a vector that was computed from x or b.
     void clear_frozen(MultiVector<T> v) const {
-        for (const int column : sums_.frozen) Workspace<T>::clear_column(v, column);
+        for (const int column : sums_.frozen) clear_column(v, column);
     }
-    void thaw() { sums_.frozen.clear(); }
+    /// Clears all vectors: for those that hold what is not finite, which zero times a number does not end.
+    void clear_workspace() {
+        for (int k = 0; k < workspace_.capacity(); ++k) clear(workspace_[k]);
+    }
+    /// Takes all vectors and small things back, as they are.
+    void take_back() {
+        workspace_.release();
+        memory_.reset();
+        sums_.frozen.clear();
+    }
+    /// A new solve: an empty account.
+    void reset() {
+        sums_.ledger = {};
+        sums_.interrupted = sums_.refused = refuses_ = false;
+    }
 
 private:
     /// Its address tells groups apart.
@@ -98,9 +132,10 @@ private:
         static_assert(K > 0, "no dot product to start: V.run(…)");
         const int count = count_dots(statements...);
         const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
-        auto& slot = sums_.take(size + 1);
+        auto& slot = sums_.take(size + SumState::flags);
         work(slot.mine.data());
         slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
+        slot.mine[size + 1] = refuses_;
         ++ledger().now().reductions;
         return InFlight<T, K>(comm_, sums_, slot, count);
     }
@@ -145,7 +180,9 @@ private:
     SumState sums_;
     CpuExecutor<T> executor_;
     Workspace<T> workspace_;
+    Arena memory_;
     const std::atomic<bool>* interrupt_ = nullptr;
+    bool refuses_ = false;
 };
 
 /// The next K vectors of a space: auto [r, p, s] = vectors<3>(V);

@@ -33,8 +33,8 @@ public:
         });
     }
 
-    /// The next vector of the slab, zero. Throws std::length_error when the slab is used up: the registry row
-    /// of the method names too few vectors.
+    /// The next vector of the slab: zero the first time, finite later. Throws std::length_error when the slab is used
+    /// up: the registry row of the method names too few vectors.
     MultiVector<T> take() {
         if (taken_ == capacity_) throw std::length_error("workspace: all vectors are taken");
         return vector(taken_++);
@@ -45,18 +45,11 @@ public:
         return {vector(std::exchange(taken_, taken_ + count)), stride_, count};
     }
     int taken() const { return taken_; }
-
-    /// Gives back the vectors taken after the first `keep`, zeroed for their next use.
-    void release(int keep) {
-        while (taken_ > keep) std::ranges::fill(vector(--taken_).values(), T{});
-    }
-
-    void clear_column(int column) {
-        for (int k = 0; k < taken_; ++k) clear_column(vector(k), column);
-    }
-    static void clear_column(MultiVector<T> v, int column) {
-        for (Index row = 0; row < v.rows(); ++row) v(row, column) = T{};
-    }
+    int capacity() const { return capacity_; }
+    /// The k-th vector of the slab, taken or not.
+    MultiVector<T> operator[](int k) const { return vector(k); }
+    /// Gives all back, as they are.
+    void release() { taken_ = 0; }
 
 private:
     static constexpr std::size_t page = 4096;

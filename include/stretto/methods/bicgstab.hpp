@@ -11,13 +11,13 @@ namespace stretto {
 /// Algorithm 2 lacks ω = φ/ψ.
 template <class T>
 void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-              Stop<T>& stop) {
+              Verdict<T>& stop) {
     auto [r, r0, p, v, s, t] = vectors<6>(V);
     auto ph = M ? V.vector() : p;  // p̂, ŝ
     auto sh = M ? V.vector() : s;
     auto beta = V.scalars();
 
-    residual(V, A, b, x, r);
+    stop.initial_residual(A, b, x, r);
     const auto norm_r0 = shadow(V, r, r0, stop);
     auto [rho] = V.start(p <<= r + beta * p, dot(r, r0)).wait();
     if (stop.unless_nonzero(rho)) return;

@@ -11,14 +11,14 @@ namespace stretto {
 /// (r, u). Without a preconditioner u is r, whose update shares its pass over memory with the products. The update of x
 /// waits for that of p, which reads the old p too.
 template <class T>
-void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x, Stop<T>& stop) {
+void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
+        Verdict<T>& stop) {
     auto [r, p, s] = vectors<3>(V);
     auto u = M ? V.vector() : r;
 
-    residual(V, A, b, x, r);
-    M.apply(r, u);
+    stop.initial_residual(A, b, x, r);
+    auto [gamma] = V.start(u <<= M * r, dot(r, u)).wait();
     auto [resumed, alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
-    auto [gamma] = V.start(dot(r, u)).wait();
     auto beta = gamma / gamma_old;
     V.run(p <<= u + beta * p);
 

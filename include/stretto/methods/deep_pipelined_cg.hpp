@@ -19,14 +19,19 @@ inline constexpr int deepest_pipeline = 10;
 template <class T>
 class PipelineScalars {
 public:
-    PipelineScalars(const Space<T>& V, int depth, int before)
-        : gamma(before + 3 * depth + 3, [&](int) { return V.scalars(); }),
+    PipelineScalars(Space<T>& V, int depth, int before)
+        : gamma(
+              before + 3 * depth + 3, [&](int) { return V.scalars(); }, &V.memory()),
           delta(gamma),
-          sigma(depth, [&](int) { return V.scalars(); }),
+          sigma(
+              depth, [&](int) { return V.scalars(); }, &V.memory()),
           l(depth),
-          columns_(l + 1, [&](int) { return Recent(2 * l + 1, [&](int) { return V.scalars(); }); }),
-          polynomial_(2 * l + 3, [&](int) { return V.scalars(); }),
-          unseen_(l, [&](int) { return Unseen{V.scalars(1), V.scalars(), V.scalars(1)}; }) {
+          columns_(
+              l + 1, [&](int) { return Recent(2 * l + 1, [&](int) { return V.scalars(); }, &V.memory()); },
+              &V.memory()),
+          polynomial_(
+              2 * l + 3, [&](int) { return V.scalars(); }, &V.memory()),
+          unseen_(l, [&](int) { return Unseen{V.scalars(1), V.scalars(), V.scalars(1)}; }, &V.memory()) {
         g(0, 0) = V.scalars(1);
     }
 
@@ -110,9 +115,13 @@ struct Pipeline {
     Pipeline(Space<T>& V, const LinearMap<T>& M, int l, int before)
         : n(before),
           scalars(V, l, before),
-          basis(l, [&](int) { return Pair{V.vector(), V.vector()}; }),
-          z(std::max(3, l + 1), [&](int) { return V.vector(); }),
-          u(M ? Recent(3, [&](int) { return V.vector(); }) : z),
+          basis(
+              l, [&](int) { return Pair{V.vector(), V.vector()}; }, &V.memory()),
+          z(
+              std::max(3, l + 1), [&](int) { return V.vector(); }, &V.memory()),
+          u(M ? Recent(
+                    3, [&](int) { return V.vector(); }, &V.memory())
+              : z),
           u_last(M ? V.vector() : basis[0].last),
           p(V.vector()),
           eta(V.scalars()),
@@ -129,18 +138,23 @@ struct Pipeline {
     Scalars<T> rho, rr;  // (r, M⁻¹r) and ‖r‖² where it begins
 };
 
+/// The largest Ritz value that a warm-up has found, with its margin: the next solve needs none.
+struct LargestRitzValue {
+    double bound = 0;
+};
+
 /// n iterations of CG. T comes out of their coefficients, and with it the largest Ritz value and the shifts. What they
 /// leave is v₀, v₋₁ and p₋₁, so that the pipeline goes on in the same Krylov space. True: nothing is left to do.
 template <class T>
 bool warm_up(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-             Stop<T>& stop, Pipeline<T>& pipeline) {
+             Verdict<T>& stop, Pipeline<T>& pipeline) {
     auto& [n, scalars, basis, z, u, r_last, p, eta, rho, rr] = pipeline;
     auto& v = basis[0];  // M⁻¹r until it is scaled
     auto r = M ? u[0] : v.now, s = z[1];
     auto alpha = V.scalars(), beta = V.scalars(), rho_last = V.scalars();
     const auto one = V.scalars(1);
 
-    residual(V, A, b, x, r);
+    stop.initial_residual(A, b, x, r);
     M.apply(r, v.now);
     auto [rho_start, rr_start] = V.start(dot(r, v.now), dot(r, r)).wait();
     rho = rho_start, rr = rr_start;
@@ -171,16 +185,18 @@ bool warm_up(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVec
     V.run(when(M, r <<= scale * r), when(M, r_last <<= scale_last * r_last));
     if (M) u[0] = r;
 
-    double highest = stop.option("lmax");
+    auto& largest = stop.template kept<LargestRitzValue>();
+    double highest = std::max(stop.option("lmax"), largest.bound);
     for (int j = 0; j < V.width() && n > 0; ++j) {
-        std::vector<double> diagonal, beside;
+        std::pmr::vector<double> diagonal(&V.memory()), beside(&V.memory());
         for (int k = -n; k < 0 && scalars.gamma[k][j] > 0; ++k) {
             diagonal.push_back(scalars.gamma[k][j]);
             beside.push_back(scalars.delta[k][j]);
         }
         if (!diagonal.empty()) highest = std::max(highest, 1.01 * largest_eigenvalue(diagonal, beside));
     }
-    const auto shifts = chebyshev_shifts(static_cast<int>(stop.option("l")), stop.option("lmin"), highest);
+    if (n > 0) largest.bound = highest;
+    const auto shifts = chebyshev_shifts(static_cast<int>(stop.option("l")), stop.option("lmin"), highest, &V.memory());
     for (std::size_t k = 0; k < shifts.size(); ++k) scalars.sigma[static_cast<int>(k)] = V.scalars(shifts[k]);
     return false;
 }
@@ -194,11 +210,12 @@ bool warm_up(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVec
 /// drifts.
 template <class T>
 void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                       Stop<T>& stop) {
+                       Verdict<T>& stop) {
     const int l = static_cast<int>(stop.option("l"));
     const T drift = stop.option("drift"), most_gap = stop.option("gap");
     const auto one = V.scalars(1), most_growth = V.scalars(stop.option("growth"));
-    Pipeline<T> pipeline(V, M, l, stop.option("lmax") > 0 ? 0 : static_cast<int>(stop.option("warmup")));
+    const bool known = std::max(stop.option("lmax"), stop.template kept<LargestRitzValue>().bound) > 0;
+    Pipeline<T> pipeline(V, M, l, known ? 0 : static_cast<int>(stop.option("warmup")));
     if (warm_up(V, A, M, b, x, stop, pipeline)) return;
     auto& [n, scalars, basis, z, u, u_last, p, eta, rho, rr] = pipeline;
     auto &gamma = scalars.gamma, &delta = scalars.delta, &sigma = scalars.sigma;
@@ -219,11 +236,14 @@ void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
             V.run(u_next <<= u_next - sigma[i] * ui);
             M.apply(u_next, z_next);
         };
-    Recent in_flight(l, [&](int i) {
-        const auto phase = V.ledger().enter(Phase::iteration);
-        multiply(i, z[i], u[i], z[i + 1], u[i + 1]);
-        return V.start(when(i + 1 < l, basis[i + 1].now <<= z[i + 1]), products(i + 1));
-    });
+    Recent in_flight(
+        l,
+        [&](int i) {
+            const auto phase = V.ledger().enter(Phase::iteration);
+            multiply(i, z[i], u[i], z[i + 1], u[i + 1]);
+            return V.start(when(i + 1 < l, basis[i + 1].now <<= z[i + 1]), products(i + 1));
+        },
+        &V.memory());
     auto z_last = v.last, spare = u[l - 1];  // P_k(A) v₋₁, which the recurrences need once
     for (int k = 0; k < l && n > 0; ++k) {
         const auto next = k + 1 < l ? basis[k + 1].last : z[std::min(1, l - 1)];

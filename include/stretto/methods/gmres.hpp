@@ -79,7 +79,7 @@ void gmres_cycle(Space<T>& V, Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int
 /// use; 2 m + 3 vectors, and cgs2 in the place of dcgs2, which says of A M⁻¹ q_j what it knows of another vector.
 template <class T>
 void gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-           Stop<T>& stop) {
+           Verdict<T>& stop) {
     const bool flexible = stop.option("flexible") > 0;
     Arnoldi<T> K(V, A, M, b, x, static_cast<int>(stop.option("m")), stop, flexible);
     const auto orth = static_cast<typename GramSchmidt<T>::Kind>(stop.option("orth"));

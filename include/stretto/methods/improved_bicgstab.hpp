@@ -12,7 +12,7 @@ namespace stretto {
 /// changes. Preconditioned as the paper has it not: f₀ = M⁻ᵀAᵀr₀, and x advances along the hatted vectors.
 template <class T>
 void improved_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                       Stop<T>& stop) {
+                       Verdict<T>& stop) {
     auto [r, r0, f0, u, z, v, s, q, t] = vectors<9>(V);  // z is α p̂
     auto rh = M ? V.vector() : r;                        // the hatted vectors: r̂ = M⁻¹r, …
     auto vh = M ? V.vector() : v;
@@ -20,7 +20,7 @@ void improved_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
     auto beta = V.scalars(), delta = V.scalars(), tau = V.scalars(), pi = V.scalars();
     auto rho = V.scalars(1), alpha = V.scalars(1), omega = V.scalars(1);
 
-    residual(V, A, b, x, r);
+    stop.initial_residual(A, b, x, r);
     const auto norm_r0 = shadow(V, r, r0, stop);
     A.apply_transpose(r0, M ? t : f0);
     M.apply_transpose(t, f0);

@@ -19,7 +19,7 @@ namespace stretto {
 /// all else that does not need it hide the gather (Yamazaki and others 2018, Section VII, pipe2).
 template <class T>
 void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                        Stop<T>& stop) {
+                        Verdict<T>& stop) {
     auto [r, r0, ph, s, z, v, q, y, w, t] = vectors<10>(V);
     auto rh = M ? V.vector() : r;  // the hatted vectors: r̂ = M⁻¹r, …
     auto sh = M ? V.vector() : s;
@@ -30,7 +30,7 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     const bool product_in_flight = A.finishes_later();
     Pending gather;  // of v, and of t
 
-    residual(V, A, b, x, r);
+    stop.initial_residual(A, b, x, r);
     const auto norm_r0 = shadow(V, r, r0, stop);
     M.apply(r, rh);
     A.apply(rh, w);

@@ -14,14 +14,14 @@ namespace stretto {
 /// replacement).
 template <class T>
 void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                  Stop<T>& stop) {
+                  Verdict<T>& stop) {
     auto [r, p, s, w, z, n] = vectors<6>(V);
     auto u = M ? V.vector() : r;
     auto m = M ? V.vector() : w;
     auto q = M ? V.vector() : s;
     auto beta = V.scalars();
 
-    residual(V, A, b, x, r);
+    stop.initial_residual(A, b, x, r);
     M.apply(r, u);
     A.apply(u, w);
     auto [resumed, alpha, gamma_old] = resume(V, A, r, u, p, s, stop);

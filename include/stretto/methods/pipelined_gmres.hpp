@@ -71,8 +71,8 @@ private:
 
 /// The last l reductions, by the vectors they are for.
 template <class T>
-Recent<std::optional<InFlight<T, many_dots>>> in_flight(int l) {
-    return {l, [](int) { return std::nullopt; }};
+Recent<std::optional<InFlight<T, many_dots>>> in_flight(Space<T>& V, int l) {
+    return {l, [](int) { return std::nullopt; }, &V.memory()};
 }
 
 /// A cycle of l-GMRES: v_{i+1} is made and its reduction started while q_c, c = i − l + 1, is finished.
@@ -113,15 +113,15 @@ void pipelined_gmres_cycle(Space<T>& V, Arnoldi<T>& K, const Panel<T>& v, Change
 /// lines 2 and 8 lack the shifts of the first l vectors; the last l passes start no product.
 template <class T>
 void pipelined_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                     Stop<T>& stop) {
+                     Verdict<T>& stop) {
     const int m = static_cast<int>(stop.option("m")), warmup = static_cast<int>(stop.option("warmup"));
     int l = static_cast<int>(stop.option("l"));
     Arnoldi<T> K(V, A, M, b, x, m, stop);
     GramSchmidt<T> orthonormalise(V, m, GramSchmidt<T>::dcgs2);
-    NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), l, V.width());
+    auto& basis = stop.template kept<NewtonBasis>(static_cast<NewtonBasis::Kind>(stop.option("basis")), l, V.width());
     ChangeOfBasis change_of_basis(K, basis, stop.option("tau"));
     const auto v = V.panel(m + 1);
-    auto sums = in_flight<T>(l);
+    auto sums = in_flight<T>(V, l);
 
     restarted(
         V,

@@ -60,17 +60,18 @@ void pipelined_s_step_gmres_cycle(Space<T>& V, Arnoldi<T>& K, const Panel<T>& v,
 /// = 1 a reduction would be waited for before it is started. t need not divide m.
 template <class T>
 void pipelined_s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
-                            MultiVector<T> x, Stop<T>& stop) {
+                            MultiVector<T> x, Verdict<T>& stop) {
     const int m = static_cast<int>(stop.option("m")), warmup = static_cast<int>(stop.option("warmup"));
     const int l = static_cast<int>(stop.option("l"));
     int t = std::min(static_cast<int>(stop.option("t")), m);
     Arnoldi<T> K(V, A, M, b, x, m, stop);
     GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::dcgs2);
-    NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), l * t - 1, V.width());
+    auto& basis =
+        stop.template kept<NewtonBasis>(static_cast<NewtonBasis::Kind>(stop.option("basis")), l * t - 1, V.width());
     ChangeOfBasis change_of_basis(K, basis, stop.option("tau"));
     V.reserve_products(m + 1 + t, t);
     const auto v = V.panel(m + 1);
-    auto sums = in_flight<T>(l);
+    auto sums = in_flight<T>(V, l);
 
     restarted(
         V,

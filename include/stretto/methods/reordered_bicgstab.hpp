@@ -12,7 +12,7 @@ namespace stretto {
 /// which rounding does not. Every `refresh` iterations z is made anew from r.
 template <class T>
 void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                        Stop<T>& stop) {
+                        Verdict<T>& stop) {
     auto [r, r0, vh, v, rt, t] = vectors<6>(V);
     auto z = M ? V.vector() : r;  // z = M⁻¹r, s = M⁻¹v, t̂ = M⁻¹r̃, q = M⁻¹t
     auto s = M ? V.vector() : v;
@@ -20,7 +20,7 @@ void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     auto q = M ? V.vector() : t;
     auto beta = V.scalars();
 
-    residual(V, A, b, x, r);
+    stop.initial_residual(A, b, x, r);
     const auto norm_r0 = shadow(V, r, r0, stop);
     M.apply(r, z);
     auto [rho] = V.start(vh <<= z + beta * vh, dot(r, r0)).wait();

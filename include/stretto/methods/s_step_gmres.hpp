@@ -60,14 +60,14 @@ int s_step_gmres_cycle(Space<T>& V, Arnoldi<T>& K, BlockGramSchmidt<T>& block, G
 /// the outer loop goes by s; a block begins with v_j := q_j.
 template <class T>
 void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                  Stop<T>& stop) {
+                  Verdict<T>& stop) {
     using Block = BlockGramSchmidt<T>;
     const int m = static_cast<int>(stop.option("m")), warmup = static_cast<int>(stop.option("warmup"));
     int s = std::min(static_cast<int>(stop.option("s")), m);
     Arnoldi<T> K(V, A, M, b, x, m, stop);
     GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::cgs2);
     Block block(V, m, s, static_cast<typename Block::Kind>(stop.option("orth")));
-    NewtonBasis basis(static_cast<NewtonBasis::Kind>(stop.option("basis")), s, V.width());
+    auto& basis = stop.template kept<NewtonBasis>(static_cast<NewtonBasis::Kind>(stop.option("basis")), s, V.width());
 
     const int asked = static_cast<int>(stop.option("h")), h = std::min(K.prepare_powers(asked), s);
     if (h < std::min(asked, s))

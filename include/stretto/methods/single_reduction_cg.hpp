@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "stretto/convergence/stop.hpp"
+#include "stretto/convergence/verdict.hpp"
 
 namespace stretto {
 
@@ -12,12 +12,12 @@ namespace stretto {
 /// product, so that the residual drifts little: replacing it was measured to cost more than it saves.
 template <class T>
 void single_reduction_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                         Stop<T>& stop) {
+                         Verdict<T>& stop) {
     auto [r, p, s, w] = vectors<4>(V);
     auto u = M ? V.vector() : r;
     auto alpha = V.scalars(), beta = V.scalars(), gamma_old = V.scalars();
 
-    residual(V, A, b, x, r);
+    stop.initial_residual(A, b, x, r);
     for (int k = 0;; ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);
         M.apply(r, u);

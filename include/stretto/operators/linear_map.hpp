@@ -28,12 +28,24 @@ template <class T>
 class AnyOperator {
 public:
     AnyOperator(Identity = {}) {}
-    template <LinearOperator<T> Op>
+    /// A temporary would be gone before it is used: give it a name.
+    template <class Op>
+        requires std::is_class_v<Op>
+    AnyOperator(const Op&& op) = delete;
+    template <class Op>
+        requires std::is_class_v<Op>
     AnyOperator(const Op& op)
         : op_(&op),
           apply_(
               [](const void* self, MultiVector<T> x, MultiVector<T> y) { static_cast<const Op*>(self)->apply(x, y); }),
           bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {
+        static_assert(
+            requires(MultiVector<T> v) { op.apply(v, v); },
+            "an operator needs apply(x, y) const, which computes y = A x for MultiVector<T> x and y");
+        static_assert(
+            requires(int m) {
+                { op.bytes(m) } -> std::convertible_to<double>;
+            }, "an operator needs bytes(m) const: what one apply with m columns moves through memory; 0 if unknown");
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
         if constexpr (requires { op.prepare_powers(1); }) {
             prepare_powers_ = [](const void* self, int h) { return static_cast<const Op*>(self)->prepare_powers(h); };
@@ -114,6 +126,7 @@ public:
         account([&] { op_.apply(x, y, work); });
     }
     int parts() const { return op_.parts(); }
+    bool has_transpose() const { return op_.has_transpose(); }
     /// The same, but what of y comes from other ranks may be in flight until what is returned has been waited for.
     [[nodiscard]] Pending start(MultiVector<T> x, MultiVector<T> y) const {
         Pending pending;

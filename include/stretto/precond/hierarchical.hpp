@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 
 namespace stretto {
@@ -41,7 +41,6 @@ class InnerIterations {
 public:
     /// `coarse` has the rows of A, and must outlive it. `method` as in SolveOptions.
     InnerIterations(const HMatrix& coarse, int iterations, const std::string& method = "bicgstab");
-    ~InnerIterations();
 
     /// Allocates vectors only in the first call with a given number of columns.
     void apply(MultiVector<double> r, MultiVector<double> z) const;
@@ -49,15 +48,11 @@ public:
     double stored() const { return coarse_->statistics().bytes; }
 
 private:
-    struct Inner;
-    Inner& inner(int columns) const;
-
     const HMatrix* coarse_;
     DiagonalBlocks blocks_;
     int iterations_;
-    const Method* method_;
-    Options options_;
-    mutable std::map<int, std::unique_ptr<Inner>> inner_;
+    SolveOptions options_;
+    mutable std::map<int, Solver<double>> solvers_;  // by number of columns
 };
 
 }  // namespace stretto

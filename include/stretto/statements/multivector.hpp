@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "stretto/core/types.hpp"
 
@@ -29,6 +30,11 @@ public:
                      static_cast<std::size_t>(column)];
     }
     std::span<T> values() const { return {data_, size()}; }
+    operator MultiVector<const T>() const
+        requires(!std::is_const_v<T>)
+    {
+        return {data_, rows_, columns_};
+    }
 
 private:
     T* data_ = nullptr;

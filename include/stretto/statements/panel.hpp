@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory_resource>
 #include <vector>
 
 #include "stretto/statements/multivector.hpp"
@@ -51,10 +52,13 @@ struct SmallView {
 template <class T>
 class SmallMatrix {
 public:
-    SmallMatrix(int rows, int cols, int columns)
+    SmallMatrix(int rows, int cols, int columns, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
         : cols_(static_cast<std::size_t>(cols)),
           columns_(static_cast<std::size_t>(columns)),
-          values_(static_cast<std::size_t>(rows) * cols_ * columns_) {}
+          values_(static_cast<std::size_t>(rows) * cols_ * columns_, memory) {}
+    SmallMatrix(const SmallMatrix& other)
+        : cols_(other.cols_), columns_(other.columns_), values_(other.values_, other.values_.get_allocator()) {}
+    SmallMatrix& operator=(const SmallMatrix&) = delete;
 
     /// Entry (i, k) of the matrix of right-hand side j.
     T& operator()(int i, int k, int j) { return values_[place(i, k) + static_cast<std::size_t>(j)]; }
@@ -74,7 +78,7 @@ private:
     }
 
     std::size_t cols_, columns_;
-    std::vector<T> values_;
+    std::pmr::vector<T> values_;
 };
 
 }  // namespace stretto

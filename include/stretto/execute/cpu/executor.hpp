@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -22,6 +23,7 @@
 
 #include "stretto/comm/comm.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/core/random.hpp"
 #include "stretto/execute/cpu/panel_kernels.hpp"
 #include "stretto/execute/row_work.hpp"
 #include "stretto/statements/traffic.hpp"
@@ -98,6 +100,41 @@ public:
         coefficients_.reserve(products * period());
     }
 
+    // ---- vectors as a whole, and columns of them ----
+    void clear(MultiVector<T> v) const {
+        for_each_share(v, [&](std::size_t begin, std::size_t end) {
+            std::fill(v.data() + begin * columns_, v.data() + end * columns_, T{});
+        });
+    }
+    void clear_column(MultiVector<T> v, int column) const {
+        for_each_share(v, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t row = begin; row < end; ++row) v(static_cast<Index>(row), column) = T{};
+        });
+    }
+    void copy_column(MultiVector<T> from, MultiVector<T> to, int column) const {
+        for_each_share(from, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t row = begin; row < end; ++row)
+                to(static_cast<Index>(row), column) = from(static_cast<Index>(row), column);
+        });
+    }
+    void fill_uniform(MultiVector<T> v, std::uint64_t seed, Global first_row) const {
+        for_each_share(v, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t row = begin; row < end; ++row)
+                for (int j = 0; j < v.columns(); ++j)
+                    v(static_cast<Index>(row), j) = uniform(seed, first_row + static_cast<Global>(row), j);
+        });
+    }
+    std::vector<double> largest(MultiVector<T> v) const {
+        std::vector<double> most(columns_, 0);
+        for (Index row = 0; row < v.rows(); ++row)
+            for (int j = 0; j < v.columns(); ++j) {
+                auto& value = most[static_cast<std::size_t>(j)];
+                const double size = std::abs(v(row, j));
+                value = std::isfinite(size) ? std::max(value, size) : INFINITY;
+            }
+        return most;
+    }
+
     Formulation formulation() const { return formulation_; }
     int threads() const { return threads_; }
 
@@ -150,6 +187,16 @@ public:
     }
 
 private:
+    /// work(begin, end) for the rows of each thread, on that thread.
+    template <class Work>
+    void for_each_share(MultiVector<T> v, Work&& work) const {
+        const int threads = v.size() < serial_below ? 1 : threads_;
+        parallel(threads, [&](int t, int all) {
+            const Share mine(static_cast<std::size_t>(v.rows()), t, all);
+            work(mine.begin, mine.end);
+        });
+    }
+
     /// Clears what dot products add up in. Returns the size of that for a thread.
     template <class... S>
     std::size_t begin(int threads, const S&... statements) {

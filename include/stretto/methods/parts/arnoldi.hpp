@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory_resource>
 #include <vector>
 
-#include "stretto/convergence/stop.hpp"
+#include "stretto/convergence/verdict.hpp"
 
 namespace stretto {
 
@@ -26,12 +27,12 @@ public:
     /// For cycles of as many columns. M stands on the left where the option `side` says so. `flexible`: M may be
     /// another one in each use (op is told the column); what it made is stored.
     Arnoldi(Space<T>& space, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-            int cycle, Stop<T>& stop, bool flexible = false)
+            int cycle, Verdict<T>& stop, bool flexible = false)
         : m(cycle),
           Q(space.panel(cycle + 1)),
-          R(cycle + 2, cycle + 2, space.width()),
-          B(cycle + 1, cycle, space.width()),
-          H(cycle + 1, cycle, space.width()),
+          R(cycle + 2, cycle + 2, space.width(), &space.memory()),
+          B(cycle + 1, cycle, space.width(), &space.memory()),
+          H(cycle + 1, cycle, space.width(), &space.memory()),
           V_(space),
           A_(A),
           M_(M),
@@ -42,11 +43,11 @@ public:
           step_(space.vector()),
           z_(M ? space.vector() : step_),
           Z_(flexible && M ? space.panel(cycle) : Panel<T>()),
-          U_(cycle + 1, cycle, space.width()),
-          g_(cycle + 1, 1, space.width()),
-          y_(cycle, 1, space.width()),
-          rotations_(cycle, 2, space.width()),
-          columns_(static_cast<std::size_t>(space.width())) {}
+          U_(cycle + 1, cycle, space.width(), &space.memory()),
+          g_(cycle + 1, 1, space.width(), &space.memory()),
+          y_(cycle, 1, space.width(), &space.memory()),
+          rotations_(cycle, 2, space.width(), &space.memory()),
+          columns_(static_cast<std::size_t>(space.width()), &space.memory()) {}
 
     /// How many vectors it takes of the space.
     static int vectors(int m, bool preconditioned) { return m + 2 + (preconditioned ? 1 : 0); }
@@ -168,7 +169,10 @@ private:
     /// q₀ := b − Ax, or M⁻¹(b − Ax) with M on the left, whose squared norm is natural_. Returns ‖b − Ax‖².
     Scalars<T> start_vector() {
         auto r = left_ ? step_ : Q[0];
-        residual(V_, A_, b_, x_, r);
+        if (cycles_ == 0)
+            stop_.initial_residual(A_, b_, x_, r);
+        else
+            residual(V_, A_, b_, x_, r);
         if (left_) M_.apply(r, Q[0]);
         auto [rr, natural] = V_.start(dot(r, r), dot(Q[0], Q[0])).wait();
         natural_ = natural;
@@ -193,8 +197,8 @@ private:
         for (int j = 0; j < V_.width() && cycles_ > 0; ++j) {
             if (!stop_.active(j)) continue;
             const double residual = std::sqrt(double{rr[j]});
-            const bool overstated = residual > 2 * std::sqrt(double{at(j).estimate}) &&
-                                    residual > stop_.columns()[static_cast<std::size_t>(j)].target;
+            const bool overstated =
+                residual > 2 * std::sqrt(double{at(j).estimate}) && residual > stop_.columns()[j].target;
             fell_short_ = fell_short_ || overstated || (at(j).broken && at(j).used < m / 2);
         }
     }
@@ -237,12 +241,12 @@ private:
     Space<T>& V_;
     LinearMap<T> A_, M_;
     MultiVector<T> b_, x_;
-    Stop<T>& stop_;
+    Verdict<T>& stop_;
     bool left_;
     MultiVector<T> step_, z_;
     Panel<T> Z_;  // M⁻¹ Q, of a flexible M
     SmallMatrix<T> U_, g_, y_, rotations_;
-    std::vector<Column> columns_;
+    std::pmr::vector<Column> columns_;
     Scalars<T> natural_{V_.width()}, ratio_{V_.width()}, undo_{V_.width()};
     int iterations_ = 0, cycles_ = 0, done_ = 0;
     bool fell_short_ = false;
@@ -252,7 +256,7 @@ private:
 /// says whether it did so in the way that its method is about: then its cost counts as the method's. After two cycles
 /// in a row that were not as good as they said, `on_shortfall` makes the method more careful and says how.
 template <class T, class Cycle, class OnShortfall>
-void restarted(Space<T>& V, Arnoldi<T>& K, Stop<T>& stop, Cycle cycle, OnShortfall on_shortfall) {
+void restarted(Space<T>& V, Arnoldi<T>& K, Verdict<T>& stop, Cycle cycle, OnShortfall on_shortfall) {
     for (int shortfalls = 0; K.begin();) {
         shortfalls = K.fell_short() ? shortfalls + 1 : 0;
         if (shortfalls == 2) {

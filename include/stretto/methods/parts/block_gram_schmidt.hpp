@@ -24,7 +24,12 @@ public:
     static constexpr std::string_view names[] = {"pip", "pip2", "bcgs2"};
 
     BlockGramSchmidt(Space<T>& space, int m, int n, Kind orth)
-        : kind(orth), V_(space), first_(m + 1, n, space.width()), second_(first_), T1_(n, n, space.width()), T2_(T1_) {
+        : kind(orth),
+          V_(space),
+          first_(m + 1, n, space.width(), &space.memory()),
+          second_(first_),
+          T1_(n, n, space.width(), &space.memory()),
+          T2_(T1_) {
         space.reserve_products(m + 1, n);
     }
 

@@ -20,7 +20,10 @@ public:
     static constexpr std::string_view names[] = {"dcgs2", "cgs2", "cgs", "mgs"};
 
     GramSchmidt(Space<T>& space, int m, Kind orth)
-        : kind(orth), products(m + 2, 2, space.width()), V_(space), again_(m + 1, 1, space.width()) {
+        : kind(orth),
+          products(m + 2, 2, space.width(), &space.memory()),
+          V_(space),
+          again_(m + 1, 1, space.width(), &space.memory()) {
         space.reserve_products(m + 2, 2);
     }
 

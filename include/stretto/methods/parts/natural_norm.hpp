@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stretto/convergence/stop.hpp"
+#include "stretto/convergence/verdict.hpp"
 
 namespace stretto {
 
@@ -13,7 +13,7 @@ template <class T>
 class NaturalNorm {
 public:
     /// Where the recurrence begins: natural = (r, M⁻¹r), rr = ‖r‖².
-    NaturalNorm(const Scalars<T>& natural, const Scalars<T>& rr, const Stop<T>& stop)
+    NaturalNorm(const Scalars<T>& natural, const Scalars<T>& rr, const Verdict<T>& stop)
         : stop_(stop), ratio_(rr / natural), next_(natural) {
         for (int j = 0; j < rr.columns(); ++j) expect(j, natural[j], rr[j]);
     }
@@ -31,11 +31,11 @@ public:
 
 private:
     void expect(int j, T natural, T rr) {
-        const T target = stop_.columns()[static_cast<std::size_t>(j)].target;
+        const T target = stop_.columns()[j].target;
         next_[j] = natural * std::clamp(T{0.9} * target * target / rr, T{1e-4}, T{0.5});
     }
 
-    const Stop<T>& stop_;
+    const Verdict<T>& stop_;
     Scalars<T> ratio_, next_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "stretto/convergence/stop.hpp"
+#include "stretto/convergence/verdict.hpp"
 
 namespace stretto {
 
@@ -16,7 +16,7 @@ struct Resumed {
 /// Takes over p and computes s = A p. In exact arithmetic r is orthogonal to p; where it is not nearly so, β is zero.
 template <class T>
 Resumed<T> resume(Space<T>& V, const LinearMap<T>& A, MultiVector<T> r, MultiVector<T> u, MultiVector<T> p,
-                  MultiVector<T> s, Stop<T>& stop) {
+                  MultiVector<T> s, Verdict<T>& stop) {
     constexpr T orthogonal = 1e-6;  // keeping a direction that is less clean can cost many iterations
     Resumed<T> before{stop.take_direction(p), V.scalars(), V.scalars()};
     if (!before.resumed) return before;

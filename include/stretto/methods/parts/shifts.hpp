@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory_resource>
 #include <numbers>
 #include <span>
 #include <vector>
@@ -29,8 +30,9 @@ inline double largest_eigenvalue(std::span<const double> diagonal, std::span<con
 
 /// The zeros of the Chebyshev polynomial of degree l on an interval, in Leja order: each the farthest from those before
 /// it, so that products over the first few are neither large nor small.
-inline std::vector<double> chebyshev_shifts(int l, double lowest, double highest) {
-    std::vector<double> shifts;
+inline std::pmr::vector<double> chebyshev_shifts(int l, double lowest, double highest,
+                                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+    std::pmr::vector<double> shifts(memory);
     for (int i = 0; i < l; ++i)
         shifts.push_back((highest + lowest) / 2 +
                          (highest - lowest) / 2 * std::cos((2 * i + 1) * std::numbers::pi / (2 * l)));

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "stretto/convergence/status.hpp"
+
+namespace stretto {
+
+/// How the columns of a solve stand. The driver begins runs of a method's loop, the verdict ends columns in them.
+class Columns {
+public:
+    /// How a column stands within one run of a method's loop.
+    enum class State { active, passed, stalled, broken, handed_over, done };
+
+    struct Column {
+        double target = 0;                                            ///< absolute, of the recursive residual
+        double norm_b = 0;                                            ///< ‖b‖, or 1 where b = 0
+        double initial = std::numeric_limits<double>::quiet_NaN();    ///< true residual of the guess
+        double start = std::numeric_limits<double>::infinity();       ///< true residual where the run began
+        double recursive = std::numeric_limits<double>::quiet_NaN();  ///< none yet
+        State state = State::active;
+        Status reason = Status::breakdown;                      ///< of a broken one
+        double mark = std::numeric_limits<double>::infinity();  ///< last residual below half of the mark before it
+        int marked_at = 0;
+        int ended_at = 0;
+        double restart = std::numeric_limits<double>::infinity();  ///< true residual at the last restart
+        int idle = 0;                                              ///< restarts in a row that gained nothing
+        int waited = 0;  ///< iterations that others went on for after it had ended, in runs before this one
+    };
+
+    explicit Columns(int width) : columns_(static_cast<std::size_t>(width)) {}
+
+    int size() const { return static_cast<int>(columns_.size()); }
+    Column& operator[](int j) { return columns_[static_cast<std::size_t>(j)]; }
+    const Column& operator[](int j) const { return columns_[static_cast<std::size_t>(j)]; }
+    auto begin() const { return columns_.begin(); }
+    auto end() const { return columns_.end(); }
+
+    bool active(int j) const { return (*this)[j].state == State::active; }
+    bool any_active() const { return std::ranges::any_of(columns_, active_one); }
+    /// Whether another column than this one is active.
+    bool others_active(int j) const { return std::ranges::count_if(columns_, active_one) > (active(j) ? 1 : 0); }
+
+    /// A new solve.
+    void reset(int max_iterations) {
+        std::ranges::fill(columns_, Column{});
+        limit_ = max_iterations;
+        iteration_ = run_start_ = 0;
+        run_ = -1;
+    }
+    /// Another run of a loop. Column j takes part from the true residual start(j); one without (NaN) is done.
+    template <class Start>
+    void begin_run(Start&& start) {
+        ++run_;
+        run_start_ = iteration_;
+        for (int j = 0; j < size(); ++j) {
+            auto& column = (*this)[j];
+            if (run_ > 0 && column.state != State::active) column.waited += iteration_ - column.ended_at;
+            column.start = start(j);
+            column.state = column.start == column.start ? State::active : State::done;
+            column.mark = column.restart = std::numeric_limits<double>::infinity();
+            column.marked_at = iteration_;
+            column.idle = 0;
+        }
+    }
+    void end_column(int j, State state, Status reason = Status::breakdown) {
+        (*this)[j].state = state;
+        (*this)[j].reason = reason;
+        (*this)[j].ended_at = iteration_;
+    }
+
+    int run() const { return run_; }              ///< 0 for the first
+    int run_start() const { return run_start_; }  ///< iterations before this run
+    int iteration() const { return iteration_; }  ///< over all runs
+    void go_to(int iteration_of_run) { iteration_ = run_start_ + iteration_of_run; }
+    bool out_of_iterations() const { return iteration_ >= limit_; }
+
+private:
+    static bool active_one(const Column& column) { return column.state == State::active; }
+
+    std::vector<Column> columns_;
+    int limit_ = 0, run_ = -1, run_start_ = 0, iteration_ = 0;
+};
+
+}  // namespace stretto

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stretto/convergence/columns.hpp"
+#include "stretto/convergence/kept.hpp"
+#include "stretto/convergence/recorder.hpp"
+#include "stretto/convergence/residual.hpp"
+#include "stretto/core/spec.hpp"
+#include "stretto/operators/linear_map.hpp"
+
+namespace stretto {
+
+/// When to leave the loop of a method, and everything about it that is not in the paper: tolerances, limits,
+/// breakdowns, stagnation, columns that end before others. One line in the loop:
+///
+///     if (stop(k, rr)) break;
+///
+/// A column that ends is frozen; the loop ends when none is left. What the recurrence believes is only a
+/// hint: the driver recomputes the residual before it says `converged`.
+template <class T>
+class Verdict {
+public:
+    using State = Columns::State;
+
+    Verdict(Space<T>& V, Columns& columns, Recorder<T>& recorder, Kept& kept)
+        : V_(V), columns_(columns), recorder_(recorder), kept_(kept) {}
+
+    /// x has been updated k times in this run of the loop; rr are the squared norms of its recursive
+    /// residuals. True: leave. Called once per iteration, at the same place of each.
+    [[nodiscard]] bool operator()(int k, const Scalars<T>& rr) {
+        columns_.go_to(k);
+        recorder_.sample_iteration();
+        if (k > 0) recorder_.measure_true();
+        classify(rr);
+        if (k > 0) recorder_.iteration_done();
+        return leave();
+    }
+
+    /// For methods that update x only when they restart: rr is what the recurrence believes after k iterations of this
+    /// run. Ends no column. True: restart, for no column needs more or this was the last iteration.
+    [[nodiscard]] bool estimated(int k, const Scalars<T>& rr) {
+        columns_.go_to(k);
+        bool needed = false;
+        for (int j = 0; j < V_.width(); ++j) {
+            if (!above_target(j)) continue;
+            auto& column = columns_[j];
+            column.recursive = std::sqrt(double{rr[j]});
+            column.ended_at = columns_.iteration();
+            needed = needed || above_target(j);
+        }
+        recorder_.repeat_true();
+        recorder_.iteration_done();
+        return !needed || out_of_time();
+    }
+    /// Whether a column needs more of this cycle.
+    bool above_target(int j) const {
+        const auto& column = columns_[j];
+        return column.state == State::active && column.recursive > column.target;
+    }
+    /// x has been updated, rr are the squares of ‖b − Ax‖, recomputed. True: leave.
+    [[nodiscard]] bool restarted(const Scalars<T>& rr) {
+        constexpr double gain = 1e-4;  // less than that, twice in a row, is none
+        recorder_.correct_true(rr);
+        for (int j = 0; j < V_.width(); ++j) {
+            auto& column = columns_[j];
+            if (column.state != State::active) continue;
+            const double residual = std::sqrt(double{rr[j]});
+            const int ended_at = column.ended_at;
+            column.idle = residual < (1 - gain) * column.restart ? 0 : column.idle + 1;
+            column.restart = residual;
+            mark(column, residual);
+            if (!std::isfinite(residual)) {
+                end(j, State::broken, Status::not_finite);
+            } else if (residual <= column.target) {
+                end(j, State::passed);
+                column.ended_at = std::max(ended_at, columns_.run_start());
+            } else if (column.idle == 2) {
+                event("two restarts gained nothing: more columns in a cycle (m) or a better preconditioner may");
+                end(j, State::stalled);
+            } else if (out_of_patience(column)) {
+                end(j, State::stalled);
+            }
+            column.recursive = std::isfinite(residual) ? residual : column.recursive;
+        }
+        return leave();
+    }
+    /// Counts what a method did in its last n iterations, since `start`, when its counts were `before`.
+    void count(const Counts& before, int n, Clock::time_point start) { recorder_.count(before, n, start); }
+
+    /// Ends the columns whose value is not positive. True: none is left.
+    [[nodiscard]] bool unless_positive(const Scalars<T>& value, Status reason) {
+        return end_unless([](T v, int) { return v > T{}; }, value, reason);
+    }
+    /// Ends the columns whose value is zero. True: none is left.
+    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) {
+        return end_unless([](T v, int) { return v != T{}; }, value, Status::breakdown);
+    }
+    /// Ends the columns whose value is next to nothing (option `breakdown`) of what it could be, that is `scale`, and
+    /// so has lost most of its digits. True: none is left.
+    [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
+        const double vanishing = lenient_ ? 0 : option("breakdown");
+        return end_unless([&](T v, int j) { return std::abs(v) > vanishing * scale[j]; }, value, Status::breakdown);
+    }
+
+    /// Ends the columns whose value is not positive: what the recurrence says next is not to be trusted, but x and its
+    /// last direction p are. The driver goes on from them with another method. True: none is left.
+    [[nodiscard]] bool hand_over_unless(const Scalars<T>& value, MultiVector<T> p) {
+        for (int j = 0; j < V_.width(); ++j) {
+            if (!active(j) || value[j] > T{}) continue;
+            V_.copy_column(p, direction_, j);
+            has_direction_ = true;
+            end(j, State::handed_over);
+        }
+        return leave();
+    }
+    /// The direction of the method that handed over to this one, zero in the columns that have none. False: there is
+    /// none.
+    bool take_direction(MultiVector<T> p) {
+        if (!std::exchange(has_direction_, false)) return false;
+        V_.run(p <<= direction_);
+        V_.clear_frozen(p);
+        V_.clear(direction_);
+        return true;
+    }
+
+    /// r := b − A x where this run begins, zero in frozen columns: the driver knows it, most often.
+    void initial_residual(const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+        if (!residual_)
+            residual(V_, A, b, x, r);
+        else if (residual_->data() != r.data())
+            V_.run(r <<= *residual_);
+        residual_.reset();
+    }
+
+    bool active(int j) const { return columns_.active(j); }
+    const Columns& columns() const { return columns_; }
+
+    /// The norms of recursive residuals at which the columns pass.
+    Scalars<T> target() const {
+        auto targets = V_.scalars();
+        for (int j = 0; j < V_.width(); ++j) targets[j] = static_cast<T>(columns_[j].target);
+        return targets;
+    }
+
+    /// Whether a safeguard is due that acts as often as this option says (every so many iterations; 0: never).
+    bool due(std::string_view every_option) const {
+        const int every = static_cast<int>(option(every_option)), done = columns_.iteration() - columns_.run_start();
+        return every > 0 && done > 0 && done % every == 0;
+    }
+
+    /// The run before this one got nowhere: start from another shadow vector.
+    bool fresh_shadow() const { return fresh_shadow_; }
+    /// 0 for the first run of a solve.
+    int run() const { return columns_.run(); }
+
+    /// The value of one of the method's options (registry row).
+    double option(std::string_view option_name) const { return options_.number(option_name); }
+
+    /// What the method has learnt of A and keeps from solve to solve; made of these arguments the first time.
+    template <class X, class... Arguments>
+    X& kept(Arguments&&... arguments) {
+        return kept_.get<X>(std::forward<Arguments>(arguments)...);
+    }
+
+    void event(std::string text) { recorder_.event(std::move(text)); }
+
+    // ---- what the driver uses ----
+
+    /// Starts another run of a loop, with the options of its method, in the columns that `columns` says. `residual`:
+    /// b − A x, where it is known.
+    void begin(const Options& options, bool fresh_shadow, std::optional<MultiVector<T>> residual = {}) {
+        options_ = options;
+        patience_ = static_cast<int>(option("patience"));
+        fresh_shadow_ = fresh_shadow;
+        residual_ = residual;
+        for (int j = 0; j < V_.width(); ++j)
+            if (!active(j)) V_.freeze(j);
+    }
+    /// A new solve.
+    void reset() { lenient_ = has_direction_ = false; }
+    /// From now on only exact zeros count as vanished: where beginning again has led nowhere, going on may.
+    void be_lenient() { lenient_ = true; }
+    bool lenient() const { return lenient_; }
+    /// Where a method that hands over leaves its last direction.
+    void keep_direction(MultiVector<T> direction) { direction_ = direction; }
+
+private:
+    // A denominator nearly vanished where the residual has grown this much since the run began. x has grown with it,
+    // and the digits it loses when it comes back are more than the rest of the run is likely to gain.
+    static constexpr double hopeless_growth = 1e10;
+
+    void classify(const Scalars<T>& rr) {
+        for (int j = 0; j < V_.width(); ++j) {
+            auto& column = columns_[j];
+            if (column.state != State::active) continue;
+            if (!std::isfinite(rr[j])) {
+                end(j, State::broken, Status::not_finite);
+                continue;
+            }
+            column.recursive = rr[j] > T{} ? std::sqrt(static_cast<double>(rr[j])) : 0;
+            mark(column, column.recursive);
+            if (column.recursive <= column.target)
+                end(j, State::passed);
+            else if (column.recursive > hopeless_growth * column.start)
+                end(j, State::broken, Status::breakdown);
+            else if (out_of_patience(column))
+                end(j, State::stalled);
+        }
+    }
+
+    void mark(Columns::Column& column, double residual) {
+        if (!(residual < column.mark / 2)) return;
+        column.mark = residual;
+        column.marked_at = columns_.iteration();
+    }
+    bool out_of_patience(const Columns::Column& column) const {
+        return columns_.iteration() - column.marked_at > patience_;
+    }
+
+    template <class Holds>
+    bool end_unless(Holds holds, const Scalars<T>& value, Status reason) {
+        for (int j = 0; j < V_.width(); ++j) {
+            if (!active(j)) continue;
+            if (!std::isfinite(value[j]))
+                end(j, State::broken, Status::not_finite);
+            else if (!holds(value[j], j))
+                end(j, State::broken, reason);
+        }
+        return leave();
+    }
+
+    /// Nothing is computed any more where this was the last column: then it need not be frozen.
+    void end(int j, State state, Status reason = Status::breakdown) {
+        if (columns_.others_active(j)) V_.freeze(j);
+        columns_.end_column(j, state, reason);
+    }
+
+    bool out_of_time() const { return columns_.out_of_iterations() || V_.interrupted() || recorder_.stopped(); }
+    bool leave() const { return out_of_time() || !columns_.any_active(); }
+
+    Space<T>& V_;
+    Columns& columns_;
+    Recorder<T>& recorder_;
+    Kept& kept_;
+    Options options_{Spec{}, {}};
+    int patience_ = 0;
+    bool fresh_shadow_ = false, lenient_ = false, has_direction_ = false;
+    std::optional<MultiVector<T>> residual_;
+    MultiVector<T> direction_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "stretto/convergence/recorder.hpp"
+#include "stretto/driver/result.hpp"
+#include "stretto/operators/linear_map.hpp"
+
+namespace stretto {
+
+/// What a solve believes of a residual that its recurrence says is small enough.
+enum class Verify {
+    true_residual,  ///< nothing: b − Ax is recomputed, and the solve goes on where it is not
+    recurrence,     ///< that it is: for operators too noisy to recompute with; the status is `passed_unverified`
+};
+/// What a solve leaves in x, per column.
+enum class Iterate {
+    best,  ///< the iterate of the smallest true residual seen
+    last,  ///< the last one
+};
+
+struct SolveOptions {
+    std::string method = "cg";  ///< NAME[:key=value,…], see `stretto list`
+    double rtol = 1e-8;         ///< a column has converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol)
+    double atol = 0;
+    int max_iterations = 10000;  ///< over all attempts
+    Formulation formulation = Formulation::merged;
+    int threads = 1;
+    Verify verify = Verify::true_residual;
+    Iterate iterate = Iterate::best;
+    bool zero_guess = false;                       ///< x is cleared first: what it holds is no guess
+    bool history = false;                          ///< keep the recursive residuals of every iteration
+    bool true_history = false;                     ///< and the true ones, for one more product an iteration
+    const std::atomic<bool>* interrupt = nullptr;  ///< raise it on any rank to end all at the next iteration
+    Trace* trace = nullptr;                        ///< filled with what runs when; see Trace
+    Monitor monitor;                               ///< told of iteration 0 and of every later one; may end the solve
+};
+
+/// The scalars that the library is built for.
+template <class T>
+inline constexpr bool scalar_is_built = std::is_same_v<T, double>;
+
+/// Set up once, solves many times A X = B for m columns, right-preconditioned by M (which applies M⁻¹; Identity{}:
+/// none). Owns the method's vectors: only its first solve allocates. What the method learns of A, shifts and Ritz
+/// values, stays from solve to solve. A and M are held by reference.
+///
+/// Never says `converged` without having recomputed b − Ax: when the recursive residual of a column passes
+/// and the true one does not, the method is restarted from the true residual; where that gains too little,
+/// the family's classic method goes on; where that gains nothing, the column has stagnated.
+template <class T>
+class Solver {
+    static_assert(scalar_is_built<T>, "this scalar is not built in: Solver<double>");
+
+public:
+    /// Collective. `rows`: of this rank. Throws InputError, on every rank alike, for wrong sizes or options and for an
+    /// operator without what the method needs.
+    Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M, Index rows,
+           int columns, const SolveOptions& options = {});
+    ~Solver();
+    Solver(Solver&&) noexcept;
+    Solver& operator=(Solver&&) noexcept;
+
+    /// Collective. Solves from the guess in x; b and x are this rank's rows × columns and share no memory. What is
+    /// returned is good until the next solve. Throws InputError, on every rank alike, for other shapes.
+    const Result& solve(MultiVector<const T> b, MultiVector<T> x);
+    /// The same with Aᵀ and M⁻ᵀ; throws InputError where A or M has no apply_transpose.
+    const Result& solve_transposed(MultiVector<const T> b, MultiVector<T> x);
+
+    /// From the next solve on.
+    void set_tolerances(double rtol, double atol, int max_iterations);
+    /// Begins without shifts and Ritz values next time: when A has become quite another.
+    void forget();
+
+private:
+    class Driver;
+    std::unique_ptr<Driver> driver_;
+};
+
+/// Collective. A single solve, as by a Solver.
+template <class T>
+Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
+             std::type_identity_t<MultiVector<const T>> b, std::type_identity_t<MultiVector<T>> x,
+             const SolveOptions& options = {}) {
+    return Solver<T>(comm, A, M, b.rows(), b.columns(), options).solve(b, x);
+}
+
+extern template class Solver<double>;
+
+}  // namespace stretto

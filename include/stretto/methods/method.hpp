@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "stretto/convergence/verdict.hpp"
+
+namespace stretto {
+
+/// What a method needs of A, and of M.
+enum class Needs { any, symmetric, positive_definite };  // the last two: symmetric; M is positive definite for both
+constexpr std::string_view name(Needs needs) {
+    switch (needs) {
+        case Needs::any: return "square";
+        case Needs::symmetric: return "symmetric";
+        case Needs::positive_definite: break;
+    }
+    return "symmetric positive definite";
+}
+
+/// Answers of a row that need no thought: `.vectors = stored<3, 4>` (without and with a preconditioner), `.flexible =
+/// always`.
+template <int plain, int preconditioned>
+constexpr int stored(const Options&, bool M) {
+    return M ? preconditioned : plain;
+}
+inline bool always(const Options&) { return true; }
+inline bool never(const Options&) { return false; }
+
+/// The registry row of a method: what the driver, the command line, the tables in the docs and the tests know
+/// of it. A method is its header (the loop), its .cpp (this row) and its docs page, all of the same name.
+struct Method {
+    std::string_view name;
+    std::string_view title;
+    std::string_view source;   ///< paper and algorithm
+    std::string_view classic;  ///< the method of its family to go on with when it gets no further
+    int order;                 ///< in tables: the hundreds are the family
+    Needs needs = Needs::any;
+    bool transpose = false;   ///< needs products with Aᵀ and M⁻ᵀ
+    bool hands_over = false;  ///< columns may go on with the method that the option `refuge` names
+    /// Whether the preconditioner may be another one in each use.
+    bool (*flexible)(const Options& options) = never;
+    /// Stored beyond x and b.
+    int (*vectors)(const Options& options, bool preconditioned);
+    double applies;  ///< per iteration, as the next three
+    double preconditionings;
+    double reductions;
+    double hidden_reductions;
+    double hidden_reductions_preconditioned;
+    std::span<const OptionInfo> options;
+    /// Options, key=value with commas between, with which all its iterations are alike soon after the start. NORM
+    /// stands for a bound of the eigenvalues of A M⁻¹.
+    std::string_view steady{};
+    void (*run)(Space<double>& V, const LinearMap<double>& A, const LinearMap<double>& M, MultiVector<double> b,
+                MultiVector<double> x, Verdict<double>& stop);
+};
+
+/// Options that several methods take, each with a default of its own.
+constexpr OptionInfo patience_option(double iterations) {
+    return {"patience",
+            iterations,
+            1,
+            1e9,
+            "iterations in which the recursive residual must halve, or the run is given up",
+            true};
+}
+constexpr OptionInfo check_option(double iterations) {
+    return {
+        "check", iterations, 0, 1e9, "iterations between measurements of the residual gap; 0: never", true, {}, true};
+}
+/// Chosen by measurement (docs/bicgstab_family.md), as the other defaults of BiCGStab methods.
+constexpr OptionInfo breakdown_option{
+    "breakdown", 1e-12, 0, 1, "cosine below which r counts as orthogonal to r0, and s to t: then the run is given up"};
+/// √ε: half of the digits that r could have in common with b − A x.
+constexpr OptionInfo gap_option{
+    "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
+
+constexpr OptionInfo restart_option{"m", 30, 1, 1000, "columns of a cycle, then it restarts", true};
+constexpr OptionInfo warmup_option{
+    "warmup", 1000, 2, 1000, "columns of the first cycle, at most m, which is one of gmres and gives the shifts", true};
+inline constexpr std::string_view sides[] = {"right", "left"};
+constexpr OptionInfo side_option{"side", 0, 0, 1, "of A on which the preconditioner stands", false, sides};
+
+inline constexpr std::string_view refuges[] = {"cg", "pipelined_cg"};
+constexpr OptionInfo refuge_option{"refuge", 0, 0, 1, "what goes on when this method cannot", false, refuges};
+
+}  // namespace stretto

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "driver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "stretto/comm/collective.hpp"
+
+namespace stretto {
+namespace {
+
+// A run that gains less than this hands over to the classic method of the family, unless it broke down: that is bad
+// luck which another shadow vector may end, so many times.
+constexpr double good_gain = 10;
+constexpr int breakdowns = 3;
+// Runs of the classic method that gain less than this use up a column's credit; then it has stagnated.
+constexpr double least_gain = 2;
+constexpr int credit = 6;
+constexpr int price_of_passing = 4;  // without a gain, where the recurrence passed: the limit of double precision
+constexpr int price_of_ending = 2;
+constexpr int price_of_breakdown = 1;
+// The recurrence aims a little below the tolerance, so that rounding does not fail the check of the true residual …
+constexpr double aim = 0.99;
+// … but not below what is left of ‖b‖ in double precision, where the true residual cannot follow.
+constexpr double lowest_aim = std::numeric_limits<double>::epsilon() / 10;
+// Norms whose squares, and the squares of a millionth of a billionth of them, double precision can hold.
+constexpr double smallest_norm = 1e-120, largest_norm = 1e140;
+// Of ‖b‖²: within these the values of b are within those, whatever their number.
+constexpr double surely_large = 1e-220, surely_small = 1e270;
+
+/// What goes on where this method cannot.
+const Method& next(const Method& method, const Options& given) {
+    return find_method(method.hands_over ? given.choice("refuge") : method.classic);
+}
+
+std::string_view reason(Status status) {
+    switch (status) {
+        case Status::indefinite_matrix: return "pᵀAp ≤ 0";
+        case Status::indefinite_preconditioner: return "rᵀM⁻¹r ≤ 0";
+        case Status::not_finite: return "NaN or Inf";
+        default: return "a denominator vanished or nearly so";
+    }
+}
+
+}  // namespace
+
+template <class T>
+Solver<T>::Driver::Driver(Comm& comm, const Spec& spec, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
+                          const SolveOptions& options)
+    : spec_(spec),
+      asked_(&find_method(spec.name)),
+      asked_options_(spec, asked_->options),
+      options_(options),
+      A_transposed_(A),
+      M_transposed_(M),
+      V_(comm, rows, columns, most_vectors(static_cast<bool>(M)), options.threads, options.formulation),
+      A_(A, V_, Kernel::apply),
+      M_(M, V_, Kernel::precondition),
+      At_(A_transposed_, V_, Kernel::apply),
+      Mt_(M ? AnyOperator<T>(M_transposed_) : AnyOperator<T>(), V_, Kernel::precondition),
+      own_(rows, columns, 1 + asked_->hands_over + options.true_history, options.threads),
+      best_x_(own_.take()),
+      progress_(static_cast<std::size_t>(columns)),
+      columns_(columns),
+      recorder_(V_, columns_),
+      stop_(V_, columns_, recorder_, kept_),
+      method_(asked_),
+      method_options_(asked_options_) {
+    result_.columns.resize(progress_.size());
+    V_.watch(options.interrupt);
+    if (asked_->hands_over) stop_.keep_direction(own_.take());
+    if (options.history) recorder_.keep_history();
+    if (options.true_history) {
+        true_r_ = own_.take();
+        recorder_.keep_true_history([this] {
+            const auto phase = V_.ledger().enter(Phase::safeguard);
+            return true_squares(true_r_);
+        });
+    }
+    recorder_.tell(options.monitor);
+}
+
+/// The most that is stored at once by a method or those that may go on after it.
+template <class T>
+int Solver<T>::Driver::most_vectors(bool preconditioned) const {
+    const auto stored = [&](const Method& method) {
+        return method.vectors(options_for(spec_, method), preconditioned);
+    };
+    const Method& after = next(*asked_, asked_options_);
+    return std::max({stored(*asked_), stored(after), stored(find_method(after.classic))});
+}
+
+template <class T>
+void Solver<T>::Driver::set_tolerances(double rtol, double atol, int max_iterations) {
+    options_.rtol = rtol;
+    options_.atol = atol;
+    options_.max_iterations = max_iterations;
+}
+
+template <class T>
+const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, bool transposed) {
+    if (transposed && !(A_.has_transpose() && M_.has_transpose()))
+        throw InputError(
+            fmt::format("a transposed solve needs products with {}, which this {} does not have "
+                        "(apply_transpose)",
+                        A_.has_transpose() ? "M⁻ᵀ" : "Aᵀ", A_.has_transpose() ? "preconditioner" : "operator"));
+    const auto start = Clock::now();
+    V_.reset();
+    const auto recording = V_.comm().record_in(V_.ledger());
+    V_.ledger().trace_to(options_.trace);
+    transposed_ = transposed;
+    b_ = {const_cast<T*>(b.data()), b.rows(), b.columns()};  // methods read it only
+    x_ = x;
+    begin(complaint(b, x));
+    bool stuck = false;
+    while (unfinished() && !columns_.out_of_iterations() && !interrupted()) {
+        attempt(stuck);
+        stuck = assess();
+    }
+    finish();
+    result_.solve_seconds = to_seconds(Clock::now() - start);
+    return result_;
+}
+
+/// What is wrong with b or x on this rank; empty: nothing.
+template <class T>
+std::string Solver<T>::Driver::complaint(MultiVector<const T> b, MultiVector<T> x) const {
+    const int rank = V_.comm().rank();
+    const auto fits = [&](const auto& v) { return v.rows() == V_.rows() && v.columns() == V_.width(); };
+    if (!fits(b) || !fits(x))
+        return fmt::format("b is {} × {} on rank {}, x is {} × {}; the solver was made for {} × {}", b.rows(),
+                           b.columns(), rank, x.rows(), x.columns(), V_.rows(), V_.width());
+    const std::less<const T*> before;
+    if (b.size() > 0 && before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size()))
+        return fmt::format("b and x share memory on rank {}: x needs its own", rank);
+    return {};
+}
+
+template <class T>
+void Solver<T>::Driver::begin(const std::string& complaint) {
+    std::ranges::fill(progress_, Column{});
+    columns_.reset(options_.max_iterations);
+    recorder_.reset();
+    stop_.reset();
+    result_.vectors = 0;
+    result_.verified = true;
+    fell_back_ = false;
+    method_ = asked_;
+    method_options_ = asked_options_;
+    if (poisoned_) V_.clear_workspace();
+    poisoned_ = false;
+
+    const auto rr = first_residual(complaint);
+    residual_is_known_ = true;
+    for (int j = 0; j < V_.width(); ++j) columns_[j].initial = std::sqrt(double{rr[j]});
+    take(rr);
+    recorder_.iteration_done();
+}
+
+/// b − A x into residual_vector(), without a product where x is zero. Returns its squares.
+template <class T>
+Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
+    const auto r = residual_vector();
+    const bool fits = complaint.empty();
+    if (!fits) V_.refuse();
+    Scalars<T> bb = V_.scalars(), xx = V_.scalars();
+    if (options_.zero_guess) {
+        if (fits) V_.clear(x_);
+        auto [square] = fits ? V_.start(r <<= b_, dot(r, r)).wait() : V_.start(dot(r, r)).wait();
+        bb = square;
+    } else {
+        auto [square, square_of_x] =
+            fits ? V_.start(r <<= b_, dot(r, r), dot(x_, x_)).wait() : V_.start(dot(r, r), dot(r, r)).wait();
+        bb = square;
+        xx = square_of_x;
+    }
+    if (V_.refused())
+        agree(V_.comm(), [&] {
+            if (!fits) throw InputError(complaint);
+        });
+    set_targets(bb);
+    x_is_zero_ = true;
+    for (int j = 0; j < V_.width(); ++j) x_is_zero_ = x_is_zero_ && (xx[j] == T{} || result_of(j).norm_b == 0);
+    if (!x_is_zero_) return true_squares(r);
+    if (!options_.zero_guess) V_.clear(x_);
+    return bb;
+}
+
+template <class T>
+void Solver<T>::Driver::set_targets(const Scalars<T>& bb) {
+    std::vector<double> largest;  // looked for where ‖b‖² does not tell
+    for (int j = 0; j < V_.width(); ++j)
+        if (!(bb[j] > surely_large && bb[j] < surely_small)) largest = V_.largest(b_);
+    for (int j = 0; j < V_.width(); ++j) {
+        const double norm = std::sqrt(double{bb[j]}), most = largest.empty() ? 1 : largest[static_cast<std::size_t>(j)];
+        result_of(j) = {};
+        result_of(j).norm_b = norm;
+        columns_[j].norm_b = norm > 0 ? norm : 1;
+        columns_[j].target = std::max(aim * tolerance(norm), lowest_aim * norm);
+        if (most == 0) {
+            V_.clear_column(x_, j);
+        } else if (!(most > smallest_norm && most < largest_norm)) {
+            at(j).finished = true;
+            result_of(j).status = Status::not_finite;
+            recorder_.event(
+                fmt::format("column {}: the largest |b| is {:.3g}; its square is outside the range of "
+                            "double precision: scale b",
+                            j + 1, most));
+        }
+    }
+}
+
+template <class T>
+bool Solver<T>::Driver::unfinished() const {
+    return std::ranges::any_of(progress_, [](const Column& column) { return !column.finished; });
+}
+
+template <class T>
+void Solver<T>::Driver::attempt(bool stuck) {
+    if (options_.iterate == Iterate::best) store_best();
+    columns_.begin_run([&](int j) { return at(j).finished ? NAN : at(j).residual; });
+    if (columns_.run() > 0) kept_.forget();  // what it learnt did not serve it well
+    if (poisoned_) V_.clear_workspace();
+    residual_is_known_ = residual_is_known_ && !poisoned_;
+    poisoned_ = false;
+    stop_.begin(method_options_, stuck,
+                residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt);
+    const auto began = Clock::now();
+    {
+        const auto watch = V_.ledger().time(Kernel::small);
+        method_->run(V_, A(), M(), b_, x_, stop_);
+    }
+    if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
+    result_.vectors = std::max(result_.vectors, V_.workspace().taken());
+    V_.take_back();
+    for (const auto& column : columns_)
+        poisoned_ = poisoned_ || (column.state == State::broken && column.reason == Status::not_finite);
+    verify();
+}
+
+/// Keeps the best iterates that are in x alone, where the next attempt may lose them.
+template <class T>
+void Solver<T>::Driver::store_best() {
+    for (int j = 0; j < V_.width(); ++j) {
+        auto& column = at(j);
+        if (column.finished || column.best != Column::in_x) continue;
+        const bool zero = columns_.run() < 0 && x_is_zero_;
+        if (!zero) V_.copy_column(x_, best_x_, j);
+        column.best = zero ? Column::zero : Column::in_store;
+    }
+}
+template <class T>
+void Solver<T>::Driver::restore_best(int j) {
+    if (at(j).best == Column::in_store) V_.copy_column(best_x_, x_, j);
+    if (at(j).best == Column::zero) V_.clear_column(x_, j);
+}
+
+/// ‖b − Ax‖², which leaves b − Ax in r.
+template <class T>
+Scalars<T> Solver<T>::Driver::true_squares(MultiVector<T> r) {
+    A().apply(x_, r);
+    auto [rr] = V_.start(r <<= b_ - r, dot(r, r)).wait();
+    return rr;
+}
+
+/// Recomputes b − Ax, where nobody asked to believe the recurrence.
+template <class T>
+void Solver<T>::Driver::verify() {
+    residual_is_known_ = false;
+    if (believes()) return;
+    const auto rr = true_squares(residual_vector());
+    residual_is_known_ = true;
+    take(rr);
+}
+
+/// Takes the recurrence's word where that is asked for, and where no other attempt follows.
+template <class T>
+bool Solver<T>::Driver::believes() {
+    result_.verified = options_.verify == Verify::true_residual;
+    const auto ends = [&](int j) { return at(j).finished || columns_[j].state == State::passed; };
+    bool all_end = columns_.out_of_iterations() || interrupted();
+    if (!all_end) {
+        all_end = true;
+        for (int j = 0; j < V_.width(); ++j) all_end = all_end && ends(j);
+    }
+    if (result_.verified || !all_end) return false;
+    for (int j = 0; j < V_.width(); ++j) {
+        if (at(j).finished) continue;
+        const auto& run = columns_[j];
+        at(j).residual = at(j).last = std::isnan(run.recursive) ? run.start : run.recursive;
+        at(j).best = Column::in_x;
+        if (run.state == State::passed) end(j, Status::passed_unverified);
+    }
+    return true;
+}
+
+/// Takes the squares of b − Ax: a column within its tolerance has converged, one that got worse goes back to its best
+/// x.
+template <class T>
+void Solver<T>::Driver::take(const Scalars<T>& rr) {
+    for (int j = 0; j < V_.width(); ++j) {
+        auto& column = at(j);
+        if (column.finished) continue;
+        const double residual = std::sqrt(static_cast<double>(rr[j]));
+        poisoned_ = poisoned_ || !std::isfinite(residual);
+        column.last = residual;
+        column.gain = residual > 0 ? column.residual / residual : residual == 0 ? INFINITY : 0;  // NaN: none
+        if (residual < column.residual || (options_.iterate == Iterate::last && std::isfinite(residual))) {
+            column.residual = residual;
+            column.best = Column::in_x;
+        } else if (!handed_over(j, residual)) {
+            restore_best(j);
+            residual_is_known_ = false;
+        }
+        if (column.residual <= tolerance(result_of(j).norm_b)) end(j, Status::converged);
+    }
+}
+
+/// Whether the next method goes on from x, not from the best one: the residual of CG may grow on the way to a
+/// better x, but it must be about what the recurrence believes.
+template <class T>
+bool Solver<T>::Driver::handed_over(int j, double residual) const {
+    const auto& run = columns_[j];
+    return run.state == State::handed_over && residual <= 10 * run.recursive;
+}
+
+/// Decides, after an attempt, what columns end and whether to go on with the classic method. True: some
+/// column got nowhere.
+template <class T>
+bool Solver<T>::Driver::assess() {
+    bool stuck = false, asked = false, hand_over = false;
+    const bool classic = method_->name == method_->classic;
+    for (int j = 0; j < V_.width(); ++j) {
+        auto& column = at(j);
+        if (column.finished) continue;
+        const auto& run = columns_[j];
+        explain(j, run);
+        const bool poor = !(column.gain >= good_gain || run.state == State::handed_over);
+        const bool broke_down = run.state == State::broken && run.reason == Status::breakdown;
+        column.breakdowns = poor && broke_down ? column.breakdowns + 1 : 0;
+        stuck = stuck || poor;
+        asked = asked || run.state == State::handed_over;
+        hand_over = hand_over || (poor && (!broke_down || column.breakdowns >= breakdowns));
+        if (!classic) continue;
+        const int price = broke_down                   ? price_of_breakdown
+                          : run.state == State::passed ? price_of_passing
+                                                       : price_of_ending;
+        column.used = column.gain >= least_gain ? 0 : column.used + price;
+        if (column.used >= credit && broke_down && !stop_.lenient()) {
+            stop_.be_lenient();
+            recorder_.event("going on past what nearly vanishes");
+            column.used = 0;
+        }
+        if (column.used >= credit) end(j, run.state == State::broken ? run.reason : Status::stagnated);
+    }
+    if ((asked || (hand_over && !classic)) && !interrupted() && !columns_.out_of_iterations()) {
+        const Method& after = next(*method_, method_options_);
+        recorder_.event(asked ? fmt::format("going on with {}", after.name)
+                              : fmt::format("{} gained less than a factor of {}: going on with {}", method_->name,
+                                            good_gain, after.name));
+        go_on_with(after);
+    }
+    return stuck;
+}
+
+template <class T>
+void Solver<T>::Driver::go_on_with(const Method& method) {
+    if (!fell_back_) per_iteration_ = per_iteration();
+    fell_back_ = true;
+    method_ = &method;
+    method_options_ = options_for(spec_, method);
+}
+
+template <class T>
+PerIteration Solver<T>::Driver::per_iteration() const {
+    const int steady = recorder_.steady_iterations();
+    if (steady == 0) return PerIteration(V_.ledger().at(Phase::iteration), columns_.iteration());
+    PerIteration result(recorder_.steady(), steady);
+    result.wall = recorder_.steady_seconds() / steady;
+    return result;
+}
+
+/// Says how a run ended that did not end in convergence.
+template <class T>
+void Solver<T>::Driver::explain(int j, const Columns::Column& run) {
+    const double residual = at(j).last / run.norm_b;
+    const std::string who = V_.width() > 1 ? fmt::format("column {}: ", j + 1) : "";
+    const std::string true_one =
+        std::isfinite(residual) ? fmt::format("the true residual is {:.2e}", residual) : "x is not finite";
+    if (run.state == State::passed)
+        recorder_.event(
+            fmt::format("{}the recursive residual passed at {:.2e}, {}", who, run.recursive / run.norm_b, true_one));
+    else if (run.state == State::broken)
+        recorder_.event(run.ended_at, fmt::format("{}{}, {}", who, reason(run.reason), true_one));
+    else if (run.state == State::handed_over)
+        recorder_.event(run.ended_at, fmt::format("{}the basis has drifted, {}", who, true_one));
+    else if (run.state == State::stalled)
+        recorder_.event(run.ended_at, fmt::format("{}the recursive residual has not halved since iteration {}, {}", who,
+                                                  run.marked_at, true_one));
+}
+
+template <class T>
+void Solver<T>::Driver::end(int j, Status status) {
+    at(j).finished = true;
+    const auto& run = columns_[j];
+    result_of(j).status = status;
+    result_of(j).iterations = (run.state == State::active ? columns_.iteration() : run.ended_at) - run.waited;
+}
+
+template <class T>
+const Result& Solver<T>::Driver::finish() {
+    for (int j = 0; j < V_.width(); ++j)
+        if (!at(j).finished) end(j, interrupted() ? Status::interrupted : Status::max_iterations);
+    result_.iterations = columns_.iteration();
+    result_.status = Status::converged;
+    for (int j = 0; j < V_.width(); ++j) {
+        if (at(j).last > at(j).residual) restore_best(j);
+        auto& column = result_of(j);
+        const auto& run = columns_[j];
+        const double residual = at(j).residual;
+        column.relative_residual = std::isfinite(residual) ? residual / run.norm_b : NAN;
+        column.recursive_residual = run.recursive / run.norm_b;
+        if (result_.status == Status::converged || (result_.passed() && column.status != Status::converged))
+            result_.status = column.status;
+    }
+    std::swap(result_.events, recorder_.events());
+    std::swap(result_.history, recorder_.history());
+    std::swap(result_.true_history, recorder_.true_history());
+    result_.finished_by = method_->name;
+    V_.ledger().trace_to(nullptr);
+    result_.ledger = V_.ledger();
+    result_.per_iteration = fell_back_ ? per_iteration_ : per_iteration();
+    return result_;
+}
+
+template class Solver<double>::Driver;
+
+}  // namespace stretto

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/convergence/columns.hpp"
+#include "stretto/convergence/kept.hpp"
+#include "stretto/convergence/verdict.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solver.hpp"
+
+namespace stretto {
+
+/// Aᵀ, or M⁻ᵀ.
+template <class T>
+class Transposed {
+public:
+    explicit Transposed(AnyOperator<T> A) : A_(A) {}
+    void apply(MultiVector<T> x, MultiVector<T> y) const { A_.apply_transpose(x, y); }
+    void apply_transpose(MultiVector<T> x, MultiVector<T> y) const { A_.apply(x, y); }
+    double bytes(int columns) const { return A_.bytes(columns); }
+
+private:
+    AnyOperator<T> A_;
+};
+
+/// Runs methods under the contract that what is called converged is: verifies, restarts, falls back, gives up.
+template <class T>
+class Solver<T>::Driver {
+public:
+    Driver(Comm& comm, const Spec& spec, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
+           const SolveOptions& options);
+
+    const Result& run(MultiVector<const T> b, MultiVector<T> x, bool transposed);
+    void set_tolerances(double rtol, double atol, int max_iterations);
+    void forget() { kept_.forget(); }
+
+private:
+    using State = Columns::State;
+
+    /// What the driver knows of a column over all attempts.
+    struct Column {
+        /// Where its best iterate is.
+        enum Place { in_x, in_store, zero };
+        bool finished = false;
+        double residual = std::numeric_limits<double>::infinity();  ///< true, absolute, of the best iterate
+        double last = std::numeric_limits<double>::infinity();      ///< the same of the last attempt
+        double gain = 1;                                            ///< of the last attempt over the best before
+        int used = 0;                                               ///< of its credit
+        int breakdowns = 0;                                         ///< in a row
+        Place best = zero;  ///< until a residual was seen
+    };
+    Column& at(int j) { return progress_[static_cast<std::size_t>(j)]; }
+    ColumnResult& result_of(int j) { return result_.columns[static_cast<std::size_t>(j)]; }
+
+    /// The first vector that a method takes: b − A x stands there before and after it runs.
+    MultiVector<T> residual_vector() { return V_.workspace()[0]; }
+    const LinearMap<T>& A() const { return transposed_ ? At_ : A_; }
+    const LinearMap<T>& M() const { return transposed_ ? Mt_ : M_; }
+
+    int most_vectors(bool preconditioned) const;
+    double tolerance(double norm_b) const { return std::max(options_.rtol * norm_b, options_.atol); }
+    bool unfinished() const;
+    bool interrupted() const { return V_.interrupted() || recorder_.stopped(); }
+
+    std::string complaint(MultiVector<const T> b, MultiVector<T> x) const;
+    void begin(const std::string& complaint);
+    Scalars<T> first_residual(const std::string& complaint);
+    void set_targets(const Scalars<T>& bb);
+    void attempt(bool stuck);
+    void store_best();
+    void restore_best(int j);
+    void verify();
+    bool believes();
+    Scalars<T> true_squares(MultiVector<T> r);
+    void take(const Scalars<T>& rr);
+    bool handed_over(int j, double residual) const;
+    bool assess();
+    void go_on_with(const Method& method);
+    PerIteration per_iteration() const;
+    void explain(int j, const Columns::Column& run);
+    void end(int j, Status status);
+    const Result& finish();
+
+    Spec spec_;
+    const Method* asked_;
+    Options asked_options_;
+    SolveOptions options_;
+    Transposed<T> A_transposed_, M_transposed_;
+    Space<T> V_;
+    LinearMap<T> A_, M_, At_, Mt_;
+    Workspace<T> own_;
+    MultiVector<T> best_x_, true_r_, b_, x_;
+    std::vector<Column> progress_;
+    Columns columns_;
+    Recorder<T> recorder_;
+    Kept kept_;
+    Verdict<T> stop_;
+    Result result_;
+
+    // Of the solve under way.
+    const Method* method_;
+    Options method_options_;
+    bool transposed_ = false, x_is_zero_ = false, residual_is_known_ = false, fell_back_ = false;
+    bool poisoned_ = false;       // the workspace may hold values that are not finite
+    PerIteration per_iteration_;  // of the method asked for, once another has taken over
+};
+
+}  // namespace stretto
