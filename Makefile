@@ -18,6 +18,18 @@ demo: configure ## Solves a 3D Poisson problem and a real matrix with every meth
 test: build $(if $(shell command -v smpirun),simulator) ## Builds everything and runs all tests
 	@ctest --preset $(PRESET) -j $(JOBS) $(CTEST_ARGS)
 
+# Only the C++ tests, on the numbers of ranks whose digits RANKS has: quicker to build than all.
+RANKS ?= 1234
+unit: configure ## Builds and runs the unit tests alone, on RANKS=1234
+	@cmake --build $(build) -j $(JOBS) --target unit_tests
+	@ctest --preset $(PRESET) -j $(JOBS) -L '^unit$$' -L '^np[$(RANKS)]$$' $(CTEST_ARGS)
+
+sanitizers: ## The unit tests with sanitizers, on one and two ranks
+	@$(MAKE) --no-print-directory unit PRESET=sanitizers RANKS=12
+
+test-mpich: ## The unit tests with MPICH, on one and two ranks
+	@$(MAKE) --no-print-directory unit MPI=mpich RANKS=12
+
 bench: build ## Runs the benchmarks
 	@tools/bench.sh $(build)
 
@@ -73,5 +85,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test bench bench-peers zoo simulate simulator check format build clean configure setup
+.PHONY: help demo test unit sanitizers test-mpich bench bench-peers zoo simulate simulator check format build clean configure setup
 .DEFAULT_GOAL := help
