@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_guards.py: that layers.py and sizes.py find what they are for, in small trees made for it."""
+"""check_guards.py: that layers.py, sizes.py and links.py find what they are for, in small trees made for it."""
 
 import pathlib
 import tempfile
 import unittest
 
 import layers
+import links
 import sizes
 
 PAGE = """# Architecture
@@ -150,6 +151,16 @@ class Sizes(Tree):
         self.expect(still_long={"src/low/a.cpp"})
         self.write("src/low/a.cpp", "int a;\n")
         self.expect("strike 'src/low/a.cpp'", still_long={"src/low/a.cpp"})
+
+
+class Links(Tree):
+    def test_files_and_headings(self):
+        self.write("docs/a.md", "# What's `new`, here?\n[up](../b.md#one-two) [here](#whats-new-here) `[no](x.md)`\n")
+        self.write("b.md", "## One *two*\n[a](docs/a.md) [web](https://example.org)\n\n    [code](x.md)\n")
+        self.assertEqual(links.violations(self.root), [])
+        self.write("b.md", "## One\n[a](docs/c.md)\n")
+        self.assertEqual(links.violations(self.root), [
+            "b.md: docs/c.md: there is no such file", "docs/a.md: ../b.md#one-two: there is no such heading"])
 
 
 if __name__ == "__main__":
