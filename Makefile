@@ -4,7 +4,7 @@ PRESET ?= release$(if $(filter mpich,$(MPI)),-mpich)
 JOBS ?= $(shell nproc)
 
 build := build/$(PRESET)
-setup := scripts/setup.sh build $(if $(findstring mpich,$(PRESET)),mpich,openmpi)
+setup := tools/setup.sh build $(if $(findstring mpich,$(PRESET)),mpich,openmpi)
 
 help: ## Shows this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,20 +12,32 @@ help: ## Shows this help
 
 demo: configure ## Solves a 3D Poisson problem and a real matrix with every method, on two ranks
 	@cmake --build $(build) -j $(JOBS) --target stretto_cli
-	@STRETTO=$(build)/stretto MPIEXEC="$$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' $(build)/CMakeCache.txt)" scripts/demo.sh
+	@STRETTO=$(build)/stretto MPIEXEC="$$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' $(build)/CMakeCache.txt)" tools/demo.sh
 
 # Where SimGrid is installed, the tests of the simulation run, too.
 test: build $(if $(shell command -v smpirun),simulator) ## Builds everything and runs all tests
 	@ctest --preset $(PRESET) -j $(JOBS) $(CTEST_ARGS)
 
+# Only the C++ tests, on the numbers of ranks whose digits RANKS has: quicker to build than all.
+RANKS ?= 1234
+unit: configure ## Builds and runs the unit tests alone, on RANKS=1234
+	@cmake --build $(build) -j $(JOBS) --target unit_tests
+	@ctest --preset $(PRESET) -j $(JOBS) -L '^unit$$' -L '^np[$(RANKS)]$$' $(CTEST_ARGS)
+
+sanitizers: ## The unit tests with sanitizers, on one and two ranks
+	@$(MAKE) --no-print-directory unit PRESET=sanitizers RANKS=12
+
+test-mpich: ## The unit tests with MPICH, on one and two ranks
+	@$(MAKE) --no-print-directory unit MPI=mpich RANKS=12
+
 bench: build ## Runs the benchmarks
-	@scripts/bench.sh $(build)
+	@tools/bench.sh $(build)
 
 simulate: simulator configure ## Builds the simulation of large machines, for `stretto simulate`
 	@cmake --build $(build) -j $(JOBS) --target stretto_cli
 
 simulator:
-	@scripts/setup.sh build simulate
+	@tools/setup.sh build simulate
 	@cmake --preset simulate
 	@cmake --build build/simulate -j $(JOBS)
 
@@ -35,29 +47,29 @@ simulator:
 OTHER_PETSC_DIR ?= $(CURDIR)/build/petsc
 other := $(if $(filter-out none,$(OTHER_PETSC_DIR)),$(abspath $(OTHER_PETSC_DIR)))
 bench-peers: ## Compares with PETSc, hypre and Belos, writes docs/benchmarks.md
-	@scripts/setup.sh build openmpi peers
+	@tools/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)
-	@$(if $(filter $(CURDIR)/build/petsc,$(other)),scripts/petsc.sh $(other) || { echo "OTHER_PETSC_DIR=none leaves it out" >&2; exit 1; })
+	@$(if $(filter $(CURDIR)/build/petsc,$(other)),tools/petsc.sh $(other) || { echo "OTHER_PETSC_DIR=none leaves it out" >&2; exit 1; })
 	@$(if $(other),PETSC_DIR="$(other)" cmake --preset peers -B build/peers-other)
 	@$(if $(other),PETSC_DIR="$(other)" cmake --build build/peers-other -j $(JOBS) --target petsc_bench)
-	@set -a; . scripts/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers \
+	@set -a; . tools/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers \
 	  $(if $(other),--other build/peers-other) $(BENCH_ARGS)
 
 zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, beside PETSc, writes docs/zoo.md
 	@test -n "$(STRETTO_MATRICES)" || { echo "make zoo: set STRETTO_MATRICES to a folder of .mtx.gz files" >&2; exit 2; }
-	@scripts/setup.sh build openmpi peers
+	@tools/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)
-	@set -a; . scripts/mpi.env; set +a; python3 scripts/zoo.py "$(STRETTO_MATRICES)" $(BENCH_ARGS)
+	@set -a; . tools/mpi.env; set +a; python3 scripts/zoo.py "$(STRETTO_MATRICES)" $(BENCH_ARGS)
 
 check: configure ## Checks format and lint, as the CI does
-	@scripts/setup.sh check
-	@scripts/check.sh $(build)
+	@tools/setup.sh check
+	@tools/check.sh $(build)
 
 format: ## Formats all sources
-	@scripts/setup.sh check
-	@scripts/format.sh -i
+	@tools/setup.sh check
+	@tools/format.sh -i
 
 build: configure ## Builds everything
 	@cmake --build $(build) -j $(JOBS)
@@ -73,5 +85,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test bench bench-peers zoo simulate simulator check format build clean configure setup
+.PHONY: help demo test unit sanitizers test-mpich bench bench-peers zoo simulate simulator check format build clean configure setup
 .DEFAULT_GOAL := help

@@ -1,5 +1,5 @@
 # stretto_mpi_test(TARGET label RANKS…): runs an executable under mpiexec, once for each number of ranks.
-file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/mpi.env STRETTO_MPI_ENVIRONMENT REGEX "^[A-Z]")
+file(STRINGS ${PROJECT_SOURCE_DIR}/tools/mpi.env STRETTO_MPI_ENVIRONMENT REGEX "^[A-Z]")
 
 # Waiting ranks of MPICH spin: on fewer cores than ranks a test takes minutes instead of seconds.
 set(STRETTO_MOST_RANKS 4)

@@ -1,4 +1,4 @@
-"""Checks of tests/test_cli_*.sh that take arithmetic, JSON or a terminal: cli_checks.py CHECK ARGUMENT…"""
+"""Checks of tests/cli/test_*.sh that take arithmetic, JSON or a terminal: cli_checks.py CHECK ARGUMENT…"""
 
 import csv
 import json

@@ -3,7 +3,7 @@
 # one table. STRETTO is the program and MPIEXEC starts ranks; make demo sets both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-set -a; . scripts/mpi.env; set +a
+set -a; . tools/mpi.env; set +a
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
 

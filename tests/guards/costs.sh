@@ -2,8 +2,8 @@
 # What an iteration of every method costs by its own count, in every storage of the matrix, against costs.json in tests/data.
 # A change that moves more bytes, or passes over a vector once more, fails here on any machine. After one that is meant:
 #
-#     UPDATE=1 STRETTO=build/release/stretto MPIEXEC=mpiexec DATA=tests/data bash tests/test_cli_costs.sh
-. "$(dirname "$0")/cli_checks.bash"
+#     UPDATE=1 STRETTO=build/release/stretto MPIEXEC=mpiexec DATA=tests/data bash tests/guards/costs.sh
+. "$(dirname "$0")/../cli/cli_checks.bash"
 
 # Three unknowns at a node, symmetric: blocks that keep one of two mirror images. Seven points, not symmetric: runs in step
 # that keep both.

@@ -15,9 +15,9 @@ step() {  # step NAME COMMAND…
     fi
 }
 
-step clang-format scripts/format.sh --dry-run -Werror
+step clang-format tools/format.sh --dry-run -Werror
 step shellcheck xargs -0 shellcheck -e SC1091 \
-    < <(find scripts tests .ci -type f \( -name '*.sh' -o -path .ci/run \) -print0)
+    < <(find tools tests .ci -type f \( -name '*.sh' -o -path .ci/run \) -print0)
 # shellcheck disable=SC2317  # called through step
 # Clang has no omp.h of GCC's here, and the checks are the same without; the warnings it counts are of system headers.
 lint() {  # lint BUILD: the files whose names, each ended by a zero, come in

@@ -1,4 +1,4 @@
-# What tests/test_cli_*.sh share: run the program, check what it did, count the failures. Sourced first:
+# What tests/cli/test_*.sh share: run the program, check what it did, count the failures. Sourced first:
 # works in a fresh folder that is removed at the end.
 # STRETTO is the program, MPIEXEC starts ranks, DATA is tests/data.
 : "${STRETTO:?the program to test}" "${MPIEXEC:?the command that starts ranks}" "${DATA:?the folder tests/data}"
