@@ -16,6 +16,7 @@
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/sparse/storage_report.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -57,15 +58,9 @@ DistributedRows load_problem(Comm& comm, const std::string& problem, int threads
     return loaded;
 }
 
-std::vector<std::string> storage_choices() {
-    std::vector<std::string> names;
-    for (const auto& each : storage_names) names.emplace_back(each.name);
-    return names;
-}
+std::vector<std::string> storage_choices() { return {storage_names.begin(), storage_names.end()}; }
 
-Storage storage_of(const std::string& name) {
-    return std::ranges::find(storage_names, name, &StorageName::name)->storage;
-}
+Storage storage_of(const std::string& name) { return Storage(name); }
 
 CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std::string& storage, int threads,
                               ProgressLine& line) {
@@ -74,33 +69,18 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std:
 }
 
 ordered_json describe_storage(const CsrMatrix<double>& A, int columns) {
+    const auto storage = report_storage(A, columns);
     ordered_json rows;
-    for (const auto& [name, count] : A.rows_by_storage(columns)) rows[std::string(name)] = count;
-    const double bytes = A.bytes_per_nonzero(columns);
-    return {{"form", A.main_storage(columns)},
+    for (const auto& form : storage.forms) rows[std::string(form.name)] = form.rows;
+    const double bytes = storage.bytes_per_nonzero;
+    return {{"form", storage.main},
             {"rows", rows},
-            {"halved_rows", A.halved_rows(columns)},
+            {"halved_rows", storage.halved_rows},
             {"bytes_per_nonzero", std::isfinite(bytes) ? ordered_json(bytes) : ordered_json()}};
 }
 
 std::string storage_in_words(const CsrMatrix<double>& A, int columns, const std::string& asked) {
-    const auto different = all_max(A.comm(), Global{A.forms().different});
-    const std::pair<std::string_view, std::string> words[] = {
-        {"repeated", fmt::format("repeat one of {} rows", different)},
-        {"in-step", "run in step"},
-        {"blocked", "are in blocks"},
-        {"sliced", "are in slices"}};
-    auto text = fmt::format("storage: a product reads {:.2f} bytes for a nonzero", A.bytes_per_nonzero(columns));
-    for (const auto& [name, rows] : A.rows_by_storage(columns)) {
-        const double percent = 100.0 * static_cast<double>(rows) / static_cast<double>(A.rows());
-        for (const auto& [form, what] : words)
-            if (name == form && rows > 0) text += fmt::format(", {:.1f} % of the rows {}", percent, what);
-        if (name == asked && rows == 0)
-            text +=
-                fmt::format("; {} was asked for, and does not pay{}", asked, columns > 1 ? " for several columns" : "");
-    }
-    if (A.halved_rows(columns) > 0) text += ", one of two mirror images kept";
-    return text;
+    return report_storage(A, columns).in_words(asked);
 }
 
 /// Leaves no file behind, also where another run checks the same name at the same time.

@@ -12,6 +12,7 @@
 #include "stretto/driver/solver.hpp"
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/csr.hpp"
+#include "stretto/sparse/storage_report.hpp"
 
 using namespace stretto;
 
@@ -58,8 +59,9 @@ struct System {
         about["program"] = "Stretto";
         about["rows"] = A.rows();
         about["nonzeros"] = A.nonzeros();
-        about["bytes_per_nonzero"] = A.bytes_per_nonzero(1);
-        about["storage"] = A.main_storage(1);
+        const auto storage = report_storage(A, 1);
+        about["bytes_per_nonzero"] = storage.bytes_per_nonzero;
+        about["storage"] = storage.main;
     }
 
     void multiply() { A.apply({b.data(), A.local_rows(), 1}, {x.data(), A.local_rows(), 1}); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "panels.hpp"
+#include "stretto/comm/messages.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/parallel.hpp"
 
@@ -137,10 +138,8 @@ Pending HMatrix::start_gather(MultiVector<double> y, std::span<double> numbers) 
     sends.clear();
     for (int p = 0; p < comm_->size(); ++p) {
         if (p == comm_->rank()) continue;
-        constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
         const auto add = [&](std::vector<Message>& to, std::span<std::byte> data) {
-            for (std::size_t at = 0; at < data.size(); at += limit)
-                to.push_back({p, data.subspan(at, std::min(limit, data.size() - at))});
+            each_message(data, [&](std::span<std::byte> piece) { to.push_back({p, piece}); });
         };
         add(receives, std::as_writable_bytes(rows_of(y, p).values()));
         add(sends, std::as_writable_bytes(rows_of(y, comm_->rank()).values()));

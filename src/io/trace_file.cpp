@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "stretto/comm/collective.hpp"
-#include "stretto/comm/comm.hpp"
+#include "stretto/comm/messages.hpp"
 
 namespace stretto {
 
@@ -50,7 +50,6 @@ void write_trace(const Comm& comm, const Trace& trace, const std::string& path) 
 
     // One rank after the other: the whole may be larger than rank 0 has memory for.
     constexpr int tag = 14;
-    constexpr std::size_t limit = std::size_t{1} << 30;
     std::ofstream file;
     const auto put = [&](const std::string& part) { file << part; };
     agree(comm, [&] {
@@ -61,21 +60,8 @@ void write_trace(const Comm& comm, const Trace& trace, const std::string& path) 
         put(text);
     });
     for (int from = 1; from < comm.size(); ++from) {
-        if (rank == from) {
-            const auto size = static_cast<Global>(text.size());
-            MPI_Send(&size, 1, MPI_INT64_T, 0, tag, comm.mpi());
-            for (std::size_t at = 0; at < text.size(); at += limit)
-                MPI_Send(text.data() + at, static_cast<int>(std::min(limit, text.size() - at)), MPI_CHAR, 0, tag,
-                         comm.mpi());
-        } else if (rank == 0) {
-            Global size = 0;
-            MPI_Recv(&size, 1, MPI_INT64_T, from, tag, comm.mpi(), MPI_STATUS_IGNORE);
-            text.resize(static_cast<std::size_t>(size));
-            for (std::size_t at = 0; at < text.size(); at += limit)
-                MPI_Recv(text.data() + at, static_cast<int>(std::min(limit, text.size() - at)), MPI_CHAR, from, tag,
-                         comm.mpi(), MPI_STATUS_IGNORE);
-            put(text);
-        }
+        if (rank == from) send_text(comm, text, 0, tag);
+        if (rank == 0) put(receive_text(comm, from, tag));
     }
     agree(comm, [&] {
         if (rank != 0) return;

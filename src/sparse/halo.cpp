@@ -5,6 +5,7 @@
 #include <set>
 
 #include "stretto/comm/collective.hpp"
+#include "stretto/comm/messages.hpp"
 #include "stretto/core/parallel.hpp"
 
 namespace stretto {
@@ -45,13 +46,11 @@ auto Halo<T>::exchange(int columns) const -> Exchange& {
     if (!fresh) return found->second;
     const auto width = static_cast<std::size_t>(columns);
     const auto messages = [&](const Buffer<T>& buffer, const std::vector<Neighbour>& neighbours) {
-        constexpr std::size_t limit = std::size_t{1} << 30;  // MPI counts the bytes of a message in an int
         std::vector<Message> result;
         for (const auto& [rank, begin, end] : neighbours) {
             const auto data = std::as_writable_bytes(buffer.values().subspan(
                 static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end - begin) * width));
-            for (std::size_t at = 0; at < data.size(); at += limit)
-                result.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
+            each_message(data, [&, to = rank](std::span<std::byte> piece) { result.push_back({to, piece}); });
         }
         return result;
     };
@@ -80,7 +79,7 @@ template <class T>
 void Halo<T>::add_back(T* y, int m) const {
     if (empty()) return;
     auto& [halo, packed, receives, sends] = exchange(m);
-    comm_->start_exchange(sends, receives).wait();  // what arrives otherwise leaves here
+    comm_->start_exchange(sends, receives).wait();  // the halo is sent, and arrives where it was packed
     const auto stride = static_cast<std::size_t>(m);
     for (std::size_t k = 0; k < send_rows_.size(); ++k)
         for (std::size_t j = 0; j < stride; ++j)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Counts the allocations of this program: include it in exactly one source of a test program. Not inlined, because g++
-// takes an inlined free() for a mismatch with new.
+// Counts the allocations of this program, and refuses some: include it in exactly one source of a test program. Not
+// inlined, because g++ takes an inlined free() for a mismatch with new.
 
 #include <atomic>
 #include <cstddef>
@@ -11,9 +11,12 @@
 #include <new>
 
 inline std::atomic<std::int64_t> allocations{0};
+/// Where set: whether an allocation is to fail.
+inline std::atomic<bool (*)()> refuses{nullptr};
 
 inline void* counted_allocation(std::size_t size, std::size_t alignment) {
     ++allocations;
+    if (const auto asked = refuses.load(); asked && asked()) throw std::bad_alloc();
     void* memory = alignment <= alignof(std::max_align_t)
                        ? std::malloc(size)
                        : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);

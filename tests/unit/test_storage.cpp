@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "formulas.hpp"
+#include "stretto/sparse/storage_report.hpp"
 
 namespace stretto {
 namespace {
@@ -47,11 +49,11 @@ TEST(Storage, RepeatedRowsGiveTheSameProduct) {
                 const auto rows = rows_of(partition, comm.rank(), each.formula);
                 const CsrMatrix<double> A(comm, partition, rows, threads);
                 const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
-                EXPECT_EQ(C.forms().repeated + C.forms().in_step, 0);
+                EXPECT_EQ(C.forms()["repeated"].rows + C.forms()["in-step"].rows, 0);
                 EXPECT_LE(A.bytes(1), C.bytes(1));
-                EXPECT_LE(A.forms().different, each.different);
+                EXPECT_LE(A.forms()["repeated"].different, each.different);
                 if (each.different > 0 && comm.size() == 1) {
-                    EXPECT_GT(A.forms().repeated, 0.9 * static_cast<double>(each.rows));
+                    EXPECT_GT(A.forms()["repeated"].rows, 0.9 * static_cast<double>(each.rows));
                     EXPECT_LT(A.bytes(1), 0.8 * C.bytes(1));
                 }
                 for (const int columns : {1, 2, 3}) expect_product(A, each.formula, columns);
@@ -84,11 +86,11 @@ TEST(Storage, RowsInStepGiveTheSameProduct) {
                 const auto rows = rows_of(partition, comm.rank(), each.formula);
                 const CsrMatrix<double> A(comm, partition, rows, threads);
                 const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
-                EXPECT_EQ(C.forms().in_step, 0);
+                EXPECT_EQ(C.forms()["in-step"].rows, 0);
                 if (comm.size() == 1) {
-                    EXPECT_EQ(A.forms().repeated, 0);
-                    EXPECT_EQ(A.forms().in_step, each.pays ? A.local_rows() : 0);
-                    EXPECT_LT(A.forms().bytes(), (!each.pays ? 1.1 : each.single ? 0.4 : 0.75) * C.forms().bytes());
+                    EXPECT_EQ(A.forms()["repeated"].rows, 0);
+                    EXPECT_EQ(A.forms()["in-step"].rows, each.pays ? A.local_rows() : 0);
+                    EXPECT_LT(A.forms().bytes(1), (!each.pays ? 1.1 : each.single ? 0.4 : 0.75) * C.forms().bytes(1));
                 }
                 expect_same_products(A, C, each.single ? 1e-7 : 1e-11);
             }
@@ -98,7 +100,7 @@ TEST(Storage, RowsInStepGiveTheSameProduct) {
 /// another, all in single precision, or few different ones. `bytes`: at most so many of those of compressed rows, in
 /// turn.
 template <class Near>
-void expect_narrow(Near near, Index CsrMatrix<double>::Forms::* rows_in_form, const std::array<double, 3>& bytes) {
+void expect_narrow(Near near, std::string_view form, const std::array<double, 3>& bytes) {
     MpiComm comm;
     constexpr Global n = 700;
     const auto distinct = [&](Global i, Global j) { return near(i, j) ? 2 + uniform(3, i, j) : 0.0; };
@@ -119,9 +121,9 @@ void expect_narrow(Near near, Index CsrMatrix<double>::Forms::* rows_in_form, co
                 const CsrMatrix<double> A(comm, partition, rows, threads);
                 const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
                 if (comm.size() == 1) {
-                    EXPECT_EQ(A.forms().*rows_in_form, A.local_rows());
-                    EXPECT_LT(A.forms().bytes(), each.bytes * C.forms().bytes());
-                    EXPECT_EQ(A.bytes(1) - A.forms().bytes(), C.bytes(1) - C.forms().bytes());
+                    EXPECT_EQ(A.forms()[form].rows, A.local_rows());
+                    EXPECT_LT(A.forms().bytes(1), each.bytes * C.forms().bytes(1));
+                    EXPECT_EQ(A.bytes(1) - A.forms().bytes(1), C.bytes(1) - C.forms().bytes(1));
                     EXPECT_EQ(A.bytes(3), C.bytes(3));
                 }
                 expect_same_products(A, C, each.tolerance);
@@ -138,7 +140,7 @@ TEST(Storage, BlockedRowsGiveTheSameProduct) {
         return i != 13 &&
                (a == b || (std::abs(a - b) < 25 && (7 * a * a + 13 * b) % 5 == 0) || (j == i + 40 && i % 7 == 0));
     };
-    expect_narrow(near, &CsrMatrix<double>::Forms::blocked, {0.88, 0.55, 0.3});
+    expect_narrow(near, "blocked", {0.88, 0.55, 0.3});
 }
 
 // A symmetric matrix whose rows run in step, or are in blocks, keeps one of two mirror images; with one pair that
@@ -156,10 +158,9 @@ TEST(Storage, SymmetricMatricesAreHalved) {
     };
     struct Case {
         std::function<bool(Global, Global)> near;
-        Index CsrMatrix<double>::Forms::* rows_in_form;
+        std::string_view form;
     };
-    for (const auto& [near, rows_in_form] :
-         {Case{grid, &CsrMatrix<double>::Forms::in_step}, Case{nodes, &CsrMatrix<double>::Forms::blocked}}) {
+    for (const auto& [near, form] : {Case{grid, "in-step"}, Case{nodes, "blocked"}}) {
         const auto distinct = [&](Global i, Global j) {
             return near(i, j) ? 2 + uniform(3, std::min(i, j), std::max(i, j)) : 0.0;
         };
@@ -180,13 +181,13 @@ TEST(Storage, SymmetricMatricesAreHalved) {
                     const CsrMatrix<double> C(comm, partition, rows, threads, Storage::compressed_rows);
                     if (comm.size() * threads == 1) {
                         const bool symmetric = formula(361, 360) == formula(360, 361);
-                        EXPECT_EQ(A.forms().*rows_in_form, n);
+                        EXPECT_EQ(A.forms()[form].rows, n);
                         if (symmetric) {
-                            EXPECT_EQ(A.halved_rows(1), n);
-                            EXPECT_EQ(A.halved_rows(2), A.forms().in_step);
-                            EXPECT_LT(A.forms().bytes(), 0.5 * C.forms().bytes());
+                            EXPECT_EQ(report_storage(A, 1).halved_rows, n);
+                            EXPECT_EQ(report_storage(A, 2).halved_rows, A.forms()["in-step"].rows);
+                            EXPECT_LT(A.forms().bytes(1), 0.5 * C.forms().bytes(1));
                         } else if (formula(361, 360) != 0) {
-                            EXPECT_EQ(A.halved_rows(1), 0);
+                            EXPECT_EQ(report_storage(A, 1).halved_rows, 0);
                         }
                     }
                     expect_same_products(A, C, formula(1, 1) > 1000 ? 1e-7 : 1e-12);
@@ -218,9 +219,9 @@ TEST(Storage, BlockedRowsStepFar) {
     };
     for (const Global per_node : {3, 1}) {
         const auto rows = rows_with(per_node);
-        const CsrMatrix<double> A(comm, partition, rows, 1, Storage::blocked);
+        const CsrMatrix<double> A(comm, partition, rows, 1, Storage("blocked"));
         const CsrMatrix<double> C(comm, partition, rows, 1, Storage::compressed_rows);
-        EXPECT_EQ(A.forms().blocked, per_node == 3 ? local : 0);
+        EXPECT_EQ(A.forms()["blocked"].rows, per_node == 3 ? local : 0);
         expect_same_products(A, C, 1e-13);
     }
 }
@@ -250,9 +251,9 @@ TEST(Storage, BlockedRowsStepOverImages) {
         rows.start.push_back(static_cast<Global>(rows.columns.size()));
     }
     const auto partition = Partition::even(n, 1);
-    const CsrMatrix<double> A(comm, partition, rows, 2, Storage::blocked);
+    const CsrMatrix<double> A(comm, partition, rows, 2, Storage("blocked"));
     const CsrMatrix<double> C(comm, partition, rows, 2, Storage::compressed_rows);
-    EXPECT_EQ(A.halved_rows(1), n);
+    EXPECT_EQ(report_storage(A, 1).halved_rows, n);
     expect_same_products(A, C, 1e-13);
 }
 
@@ -280,7 +281,7 @@ TEST(Storage, BlockedRowsBeginWithALongStep) {
     }
     const CsrMatrix<double> A(comm, partition, rows);
     const CsrMatrix<double> C(comm, partition, rows, 1, Storage::compressed_rows);
-    EXPECT_EQ(A.forms().blocked, local);
+    EXPECT_EQ(A.forms()["blocked"].rows, local);
     std::vector<double> x(static_cast<std::size_t>(local)), y(x), z(x);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = uniform(9, static_cast<Global>(i));
     A.apply({x.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});
@@ -294,7 +295,7 @@ TEST(Storage, SlicedRowsGiveTheSameProduct) {
         if (i == 333) return j % 24 == 0;
         return i % 50 != 0 && std::abs(i - j) < 90 && (i == j || (7 * i * i + 13 * j) % 31 == 0);
     };
-    expect_narrow(near, &CsrMatrix<double>::Forms::sliced, {0.96, 0.65, 0.42});
+    expect_narrow(near, "sliced", {0.96, 0.65, 0.42});
 }
 
 // Columns further apart than 16 bits count, within a term of a slice: compressed rows stay.
@@ -312,8 +313,8 @@ TEST(Storage, RowsWithFarColumnsAreNotSliced) {
         }
         rows.start.push_back(static_cast<Global>(rows.columns.size()));
     }
-    const CsrMatrix<double> A(comm, partition, rows, 1, Storage::sliced);
-    EXPECT_EQ(A.forms().sliced, 0);
+    const CsrMatrix<double> A(comm, partition, rows, 1, Storage("sliced"));
+    EXPECT_EQ(A.forms()["sliced"].rows, 0);
     const CsrMatrix<double> C(comm, partition, rows, 1, Storage::compressed_rows);
     EXPECT_EQ(A.bytes(1), C.bytes(1));
 }

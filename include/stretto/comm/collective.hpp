@@ -3,15 +3,15 @@
 
 // Blocking collectives of the set-up. Nothing here is called inside an iteration.
 
-#include <algorithm>
 #include <exception>
-#include <limits>
 #include <new>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
+#include "stretto/comm/messages.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/types.hpp"
 
@@ -51,11 +51,16 @@ std::vector<T> all_gather(const Comm& comm, const T& mine) {
     return all;
 }
 
-inline std::string broadcast(const Comm& comm, std::string text, int root) {
+inline std::string broadcast(const Comm& comm, std::string text, int root, std::size_t largest = largest_message) {
     auto length = static_cast<Global>(text.size());
     MPI_Bcast(&length, 1, MPI_INT64_T, root, comm.mpi());
     text.resize(static_cast<std::size_t>(length));
-    MPI_Bcast(text.data(), static_cast<int>(length), MPI_BYTE, root, comm.mpi());
+    each_message(
+        std::span(text),
+        [&](std::span<char> piece) {
+            MPI_Bcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, root, comm.mpi());
+        },
+        largest);
     return text;
 }
 
@@ -63,38 +68,37 @@ inline std::string broadcast(const Comm& comm, std::string text, int root) {
 /// others the best of some round trips tells, to half of what it took.
 Clock::duration clock_offset(const Comm& comm);
 
-/// Sends to_rank[p] to rank p; returns what each rank sent here. Large counts travel in rounds, so that no
-/// message exceeds MPI's int.
+/// Collective. Sends to_rank[p] to rank p; returns what each rank sent here. No message has more than `largest` bytes.
 template <class T>
     requires std::is_trivially_copyable_v<T>
-std::vector<std::vector<T>> all_to_all(const Comm& comm, const std::vector<std::vector<T>>& to_rank) {
+std::vector<std::vector<T>> all_to_all(const Comm& comm, const std::vector<std::vector<T>>& to_rank,
+                                       std::size_t largest = largest_message) {
     const auto ranks = static_cast<std::size_t>(comm.size());
     std::vector<Global> send_counts(ranks), receive_counts(ranks);
     for (std::size_t p = 0; p < ranks; ++p) send_counts[p] = static_cast<Global>(to_rank[p].size());
     MPI_Alltoall(send_counts.data(), 1, MPI_INT64_T, receive_counts.data(), 1, MPI_INT64_T, comm.mpi());
 
-    constexpr Global limit = std::numeric_limits<int>::max() / static_cast<Global>(sizeof(T));
     constexpr int tag = 12;
     std::vector<std::vector<T>> from_rank(ranks);
     std::vector<MPI_Request> requests;
-    const auto chunks = [&](Global count, auto post) {
-        for (Global done = 0; done < count; done += limit) {
-            requests.push_back(MPI_REQUEST_NULL);
-            post(done, static_cast<int>(std::min(limit, count - done) * static_cast<Global>(sizeof(T))));
-        }
-    };
     for (std::size_t p = 0; p < ranks; ++p) {
         from_rank[p].resize(static_cast<std::size_t>(receive_counts[p]));
-        chunks(receive_counts[p], [&](Global done, int bytes) {
-            MPI_Irecv(from_rank[p].data() + done, bytes, MPI_BYTE, static_cast<int>(p), tag, comm.mpi(),
-                      &requests.back());
-        });
+        each_message(
+            std::as_writable_bytes(std::span(from_rank[p])),
+            [&](std::span<std::byte> piece) {
+                MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, static_cast<int>(p), tag, comm.mpi(),
+                          &requests.emplace_back());
+            },
+            largest);
     }
     for (std::size_t p = 0; p < ranks; ++p)
-        chunks(send_counts[p], [&](Global done, int bytes) {
-            MPI_Isend(to_rank[p].data() + done, bytes, MPI_BYTE, static_cast<int>(p), tag, comm.mpi(),
-                      &requests.back());
-        });
+        each_message(
+            std::as_bytes(std::span(to_rank[p])),
+            [&](std::span<const std::byte> piece) {
+                MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, static_cast<int>(p), tag, comm.mpi(),
+                          &requests.emplace_back());
+            },
+            largest);
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     return from_rank;
 }

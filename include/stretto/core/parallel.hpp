@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -10,13 +11,21 @@
 
 namespace stretto {
 
-/// Calls work(t, threads) for t = 0 … threads − 1, each on a thread of its own where threads are built in.
+/// Calls work(t, threads) for t = 0 … threads − 1, each on a thread of its own where threads are built in. Where calls
+/// throw, the first exception is thrown here, once all have ended (one that left its thread would end the program).
 template <class Work>
 void parallel([[maybe_unused]] int threads, Work&& work) {
 #ifdef _OPENMP
     if (threads > 1) {
+        std::exception_ptr first;
 #pragma omp parallel num_threads(threads)
-        work(omp_get_thread_num(), omp_get_num_threads());
+        try {
+            work(omp_get_thread_num(), omp_get_num_threads());
+        } catch (...) {
+#pragma omp critical(stretto_first_exception)
+            if (!first) first = std::current_exception();
+        }
+        if (first) std::rethrow_exception(first);
         return;
     }
 #endif

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -93,9 +94,10 @@ void with_height(Index height, Work&& work) {
 /// Numbers of rows, which increase.
 class RowSet {
 public:
-    explicit RowSet(const std::vector<Index>& rows) : first_(rows.empty() ? 0 : rows.front()) {
-        if (!rows.empty()) has_.resize(static_cast<std::size_t>(rows.back() - first_) + 1);
-        for (const Index row : rows) has_[place(row)] = 1;
+    explicit RowSet(std::span<const RowInterval> intervals)
+        : first_(intervals.front().begin), has_(static_cast<std::size_t>(intervals.back().end - first_)) {
+        for (const auto [begin, end] : intervals)
+            for (Index row = begin; row < end; ++row) has_[place(row)] = 1;
     }
     std::size_t place(Index row) const { return static_cast<std::size_t>(row - first_); }
     std::size_t places() const { return has_.size(); }
@@ -108,132 +110,173 @@ private:
 
 /// Whether the matrix of these rows and columns is symmetric.
 template <class T>
-bool mirrors(const Index* start, const Index* columns, const T* values, const std::vector<Index>& rows,
-             const RowSet& set) {
+bool mirrors(const InteriorRows<T>& rows, const RowSet& set) {
+    const auto [start, columns, values, intervals] = rows;
     // Rows are gone through in turn, so that they meet the entries of another one below its diagonal in their order.
     std::vector<Index> next(set.places());
-    for (const Index row : rows) next[set.place(row)] = start[row];
-    for (const Index row : rows)
-        for (Index k = start[row]; k < start[row + 1]; ++k) {
-            const Index column = columns[k];
-            if (column == row || !set.has(column)) continue;
-            if (column < row) {
-                if (k >= next[set.place(row)]) return false;  // none above the diagonal has met it
-                continue;
+    rows.each([&](Index row) { next[set.place(row)] = rows.start[row]; });
+    for (const auto [begin, end] : intervals)
+        for (Index row = begin; row < end; ++row)
+            for (Index k = start[row]; k < start[row + 1]; ++k) {
+                const Index column = columns[k];
+                if (column == row || !set.has(column)) continue;
+                if (column < row) {
+                    if (k >= next[set.place(row)]) return false;  // none above the diagonal has met it
+                    continue;
+                }
+                Index& at = next[set.place(column)];
+                while (at < start[column + 1] && !set.has(columns[at])) ++at;
+                if (at == start[column + 1] || columns[at] != row || values[at] != values[k]) return false;
+                ++at;
             }
-            Index& at = next[set.place(column)];
-            while (at < start[column + 1] && !set.has(columns[at])) ++at;
-            if (at == start[column + 1] || columns[at] != row || values[at] != values[k]) return false;
-            ++at;
-        }
     return true;
 }
 
 }  // namespace
 
+/// Finds blocks row by row, then stores their steps and values.
 template <class T>
-BlockedRows<T>::BlockedRows(const Index* start, const Index* columns, const T* values, const std::vector<Index>& rows) {
-    std::vector<Index> terms;                // columns, of one block after the other
-    std::vector<bool> fills;                 // which of them only make steps shorter
-    std::vector<Index> in_block, with_next;  // of the last one
-    std::size_t nonzeros = 0, in_blocks = 0;
-    typename PackedValues<T>::Survey survey;
-    const RowSet set(rows);
-    symmetric_ = mirrors(start, columns, values, rows, set);
-    const auto cost = [](Index height, std::size_t count) {
-        return count * (static_cast<std::size_t>(height) * sizeof(T) + cost_of_term);
-    };
-    const auto takes = [&](Block& block, Index row, const Index* own, const Index* end) {
-        if (block.row + block.height != row || block.height == highest) return false;
-        with_next.clear();
-        std::set_union(in_block.begin(), in_block.end(), own, end, std::back_inserter(with_next));
-        if (cost(block.height + 1, with_next.size()) >
-            cost(block.height, in_block.size()) + cost(1, static_cast<std::size_t>(end - own)))
-            return false;
-        ++block.height;
-        in_block.swap(with_next);
-        return true;
-    };
-    const auto close = [&](Block& block) {
-        const Index row = block.row, behind = row + block.height;
-        const auto has_image = [&](Index column) {
-            return symmetric_ && (column < row || column >= behind) && set.has(column);
-        };
-        // Returns how many.
-        const auto keep = [&](Index last, auto&& wanted) {
-            const auto before = terms.size();
-            for (const Index column : in_block) {
-                if (!wanted(column)) continue;
-                for (; column - last > longest_step; last += longest_step) {
-                    terms.push_back(last + longest_step);
-                    fills.push_back(true);
-                }
-                terms.push_back(last = column);
-                fills.push_back(false);
-            }
-            return static_cast<std::int32_t>(terms.size() - before);
-        };
-        const auto first = std::ranges::find_if_not(in_block, has_image);
-        block.first_column = first == in_block.end() ? row : *first;
-        block.terms = keep(block.first_column, std::not_fn(has_image));
-        block.images = keep(behind, [&](Index column) { return column >= behind && has_image(column); });
-        block.reach = block.images > 0 ? terms.back() + 1 : behind;
-        in_blocks += in_block.size();
-    };
-    for (const Index row : rows) {
-        const Index *const own = columns + start[row], *const end = columns + start[row + 1];
-        nonzeros += static_cast<std::size_t>(end - own);
-        std::for_each(values + start[row], values + start[row + 1], [&](T value) { survey.see(value); });
-        if (!blocks_.empty()) {
-            if (takes(blocks_.back(), row, own, end)) continue;
-            close(blocks_.back());
-            if (terms.size() > nonzeros + most_terms_more) {
-                *this = {};
-                return;
-            }
-        }
-        blocks_.push_back({.row = row, .height = 1});
-        in_block.assign(own, end);
-    }
-    if (!blocks_.empty()) close(blocks_.back());
-    survey.see(0);  // what blocks are filled up with
-    if (least_filled * in_blocks > nonzeros) {
-        *this = {};
-        return;
+class BlockedRows<T>::Builder {
+public:
+    Builder(const InteriorRows<T>& rows, BlockedRows& form) : rows_(rows), form_(form), set_(rows.intervals) {
+        form_.symmetric_ = mirrors(rows, set_);
     }
 
-    steps_ = Buffer<std::uint16_t>(terms.size());
-    std::size_t size = 0, at = 0;
-    for (const Block& block : blocks_) {
-        size += static_cast<std::size_t>(block.terms + block.images) * static_cast<std::size_t>(block.height);
-        const auto keep = [&](Index last, std::int32_t count) {
-            for (const auto end = at + static_cast<std::size_t>(count); at < end; last = terms[at++])
-                steps_[at] = static_cast<std::uint16_t>(terms[at] - last);
-        };
-        keep(block.first_column, block.terms);
-        keep(block.row + block.height, block.images);
-    }
-    values_ = PackedValues<T>(survey, size, 2 * elements_ahead, [&](auto put) {
-        const Index* column = terms.data();
-        for (const Block& block : blocks_)
-            for (const std::int32_t count : {block.terms, block.images}) {
-                Index next[highest];
-                std::copy_n(start + block.row, block.height, next);
-                for (std::int32_t k = 0; k < count; ++k, ++column)
-                    for (Index r = 0; r < block.height; ++r) {
-                        const Index end = start[block.row + r + 1];
-                        while (next[r] < end && columns[next[r]] < *column) ++next[r];
-                        const bool stored = next[r] < end && columns[next[r]] == *column;
-                        put(stored && !fills[static_cast<std::size_t>(column - terms.data())] ? values[next[r]] : T{});
-                    }
+    /// False: they do not pay.
+    bool find_blocks() {
+        std::size_t nonzeros = 0;
+        for (const auto [begin, end] : rows_.intervals)
+            for (Index row = begin; row < end; ++row) {
+                const std::span own(rows_.columns + rows_.start[row], rows_.columns + rows_.start[row + 1]);
+                nonzeros += own.size();
+                if (!form_.blocks_.empty()) {
+                    if (takes(form_.blocks_.back(), row, own)) continue;
+                    close(form_.blocks_.back());
+                    if (terms_.size() > nonzeros + most_terms_more) return false;
+                }
+                form_.blocks_.push_back({.row = row, .height = 1});
+                in_block_.assign(own.begin(), own.end());
             }
-    });
-    const double compressed = static_cast<double>(nonzeros * (sizeof(T) + sizeof(Index)) + rows.size() * sizeof(Index));
-    if (bytes() >= compressed) *this = {};
+        close(form_.blocks_.back());
+        return least_filled * in_blocks_ <= nonzeros;
+    }
+
+    void store() {
+        store_steps();
+        store_values();
+    }
+
+private:
+    static std::size_t cost(Index height, std::size_t terms) {
+        return terms * (static_cast<std::size_t>(height) * sizeof(T) + cost_of_term);
+    }
+
+    /// Whether the block is cheaper with the row than both apart.
+    bool takes(Block& block, Index row, std::span<const Index> own) {
+        if (block.row + block.height != row || block.height == highest) return false;
+        with_next_.clear();
+        std::ranges::set_union(in_block_, own, std::back_inserter(with_next_));
+        if (cost(block.height + 1, with_next_.size()) > cost(block.height, in_block_.size()) + cost(1, own.size()))
+            return false;
+        ++block.height;
+        in_block_.swap(with_next_);
+        return true;
+    }
+
+    /// Makes terms of the columns of the last block.
+    void close(Block& block) {
+        const Index row = block.row, behind = row + block.height;
+        const auto has_image = [&](Index column) {
+            return form_.symmetric_ && (column < row || column >= behind) && set_.has(column);
+        };
+        const auto first = std::ranges::find_if_not(in_block_, has_image);
+        block.first_column = first == in_block_.end() ? row : *first;
+        block.terms = add_terms(block.first_column, std::not_fn(has_image));
+        block.images = add_terms(behind, [&](Index column) { return column >= behind && has_image(column); });
+        block.reach = block.images > 0 ? terms_.back() + 1 : behind;
+        in_blocks_ += in_block_.size();
+    }
+
+    /// Those columns that are wanted, and what long steps to them take. Returns how many.
+    template <class Wanted>
+    std::int32_t add_terms(Index last, Wanted&& wanted) {
+        const auto before = terms_.size();
+        for (const Index column : in_block_) {
+            if (!wanted(column)) continue;
+            for (; column - last > longest_step; last += longest_step) {
+                terms_.push_back(last + longest_step);
+                fills_.push_back(true);
+            }
+            terms_.push_back(last = column);
+            fills_.push_back(false);
+        }
+        return static_cast<std::int32_t>(terms_.size() - before);
+    }
+
+    void store_steps() {
+        form_.steps_ = Buffer<std::uint16_t>(terms_.size());
+        std::size_t at = 0;
+        for (const Block& block : form_.blocks_) {
+            const auto store = [&](Index last, std::int32_t count) {
+                for (const auto end = at + static_cast<std::size_t>(count); at < end; last = terms_[at++])
+                    form_.steps_[at] = static_cast<std::uint16_t>(terms_[at] - last);
+            };
+            store(block.first_column, block.terms);
+            store(block.row + block.height, block.images);
+        }
+    }
+
+    void store_values() {
+        typename PackedValues<T>::Survey survey;
+        for (const auto [begin, end] : rows_.intervals)
+            std::for_each(rows_.values + rows_.start[begin], rows_.values + rows_.start[end],
+                          [&](T value) { survey.see(value); });
+        survey.see(T{});  // what blocks are filled up with
+        std::size_t size = 0;
+        for (const Block& block : form_.blocks_)
+            size += static_cast<std::size_t>(block.terms + block.images) * static_cast<std::size_t>(block.height);
+        form_.values_ = PackedValues<T>(survey, size, 2 * elements_ahead, [&](auto put) {
+            std::size_t term = 0;
+            for (const Block& block : form_.blocks_)
+                for (const std::int32_t count : {block.terms, block.images}) {
+                    Index next[highest];
+                    std::copy_n(rows_.start + block.row, block.height, next);
+                    for (const auto end = term + static_cast<std::size_t>(count); term < end; ++term)
+                        for (Index r = 0; r < block.height; ++r) put(value(block.row + r, term, next[r]));
+                }
+        });
+    }
+
+    /// Of a row at a term; `at` is where the search in the row goes on.
+    T value(Index row, std::size_t term, Index& at) const {
+        const Index end = rows_.start[row + 1], column = terms_[term];
+        while (at < end && rows_.columns[at] < column) ++at;
+        return at < end && rows_.columns[at] == column && !fills_[term] ? rows_.values[at] : T{};
+    }
+
+    const InteriorRows<T>& rows_;
+    BlockedRows& form_;
+    RowSet set_;
+    std::vector<Index> terms_;                 // columns, of one block after the other
+    std::vector<bool> fills_;                  // which of them only make steps shorter
+    std::vector<Index> in_block_, with_next_;  // of the last one
+    std::size_t in_blocks_ = 0;
+};
+
+template <class T>
+auto BlockedRows<T>::build(const InteriorRows<T>& rows) -> std::optional<BlockedRows> {
+    BlockedRows form;
+    {
+        Builder builder(rows, form);
+        if (!builder.find_blocks()) return {};
+        builder.store();
+    }
+    if (form.bytes() >= rows.bytes()) return {};
+    return form;
 }
 
 template <class T>
-void BlockedRows<T>::apply(const T* x, T* y, Pieces pieces, FinishedRows& finished) const {
+void BlockedRows<T>::apply(const T* x, T* y, int, Pieces pieces, FinishedRows& finished) const {
     values_.visit([&](auto values) {
         const std::uint16_t* steps = steps_.data();
         Index cleared = blocks_.front().row;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/sparse/forms/packed_values.hpp"
 
-#include <bit>
-
 namespace stretto {
 
 /// Where the value stands in the hash table, or the free place for it.
 template <class T>
 std::size_t PackedValues<T>::Survey::slot(T value) const {
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    auto at = static_cast<std::size_t>((bits * 0x9E3779B97F4A7C15u) >> 54);
+    const Bits own = bits(value);
+    std::uint64_t hash = 0;
+    for (const std::uint32_t part : own) hash = (hash + part) * 0x9E3779B97F4A7C15u;
+    auto at = static_cast<std::size_t>(hash >> 54);
     const auto is = [&](std::int16_t number) {  // 0 and −0 are two
-        return std::bit_cast<std::uint64_t>(table_[static_cast<std::size_t>(number)]) == bits;
+        return bits(table_[static_cast<std::size_t>(number)]) == own;
     };
     while (numbers_[at] >= 0 && !is(numbers_[at])) at = (at + 1) % slots;
     return at;
@@ -24,7 +24,7 @@ int PackedValues<T>::Survey::find(T value) const {
 
 template <class T>
 void PackedValues<T>::Survey::see(T value) {
-    single_ = single_ && static_cast<T>(static_cast<float>(value)) == value;
+    single_ = single_ && static_cast<T>(static_cast<Single>(value)) == value;
     if (!few_) return;
     const auto at = slot(value);
     if (numbers_[at] >= 0) return;

@@ -44,10 +44,10 @@ bool RepeatedRows<T>::equals(const Row& row, const Index* columns, const T* valu
 
 /// The number of a row, new or known.
 template <class T>
-int RepeatedRows<T>::find(const Index* columns, const T* values, Index count, Index place) {
+int RepeatedRows<T>::find(Known& known, const Index* columns, const T* values, Index count, Index place) {
     Content content;
     for (Index k = 0; k < count; ++k) content.emplace_back(columns[k] - place, values[k]);
-    const auto [found, fresh] = known_.try_emplace(std::move(content), different_rows());
+    const auto [found, fresh] = known.try_emplace(std::move(content), different_rows());
     if (fresh) {
         rows_.push_back({offsets_.size(), offsets_.size() + static_cast<std::size_t>(count)});
         for (const auto& [offset, value] : found->first) {
@@ -59,25 +59,24 @@ int RepeatedRows<T>::find(const Index* columns, const T* values, Index count, In
 }
 
 template <class T>
-void RepeatedRows<T>::add(const Index* start, const Index* columns, const T* values, Index begin, Index end) {
-    for (Index i = begin; i < end && !given_up_; ++i, ++added_) {
-        const Index* const own = columns + start[i];
-        const T* const of = values + start[i];
-        const Index count = start[i + 1] - start[i];
-        Run* const last = runs_.empty() ? nullptr : &runs_.back();
-        const bool same = last && equals(rows_[static_cast<std::size_t>(last->row)], own, of, count, i);
-        if (same && last->end == i)
-            ++last->end;
-        else
-            runs_.push_back({i, i + 1, same ? last->row : find(own, of, count, i)});
-        given_up_ = different_rows() > most_different;
-    }
-}
-
-template <class T>
-void RepeatedRows<T>::finish() {
-    known_.clear();
-    if (given_up_ || added_ < shortest_average * static_cast<Index>(runs_.size())) *this = {};
+auto RepeatedRows<T>::build(const InteriorRows<T>& rows) -> std::optional<RepeatedRows> {
+    RepeatedRows form;
+    Known known;
+    for (const auto [begin, end] : rows.intervals)
+        for (Index i = begin; i < end; ++i) {
+            const Index* const own = rows.columns + rows.start[i];
+            const T* const of = rows.values + rows.start[i];
+            const Index count = rows.start[i + 1] - rows.start[i];
+            Run* const last = form.runs_.empty() ? nullptr : &form.runs_.back();
+            const bool same = last && form.equals(form.rows_[static_cast<std::size_t>(last->row)], own, of, count, i);
+            if (same && last->end == i)
+                ++last->end;
+            else
+                form.runs_.push_back({i, i + 1, same ? last->row : form.find(known, own, of, count, i)});
+            if (form.different_rows() > most_different) return {};
+        }
+    if (rows.rows() < shortest_average * static_cast<Index>(form.runs_.size())) return {};
+    return form;
 }
 
 template <class T>

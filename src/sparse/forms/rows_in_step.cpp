@@ -2,9 +2,7 @@
 #include "stretto/sparse/forms/rows_in_step.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <limits>
 
 #include "row_sums.hpp"
 
@@ -120,52 +118,60 @@ bool RowsInStep<T>::continues(const Run& run, const Index* columns, Index count,
                [row](std::ptrdiff_t offset, Index column) { return offset == column - row; });
 }
 
+/// False: they do not pay.
 template <class T>
-void RowsInStep<T>::add(const Index* start, const Index* columns, Index begin, Index end) {
-    for (Index i = begin; i < end && !given_up_; ++i, ++added_) {
-        const Index* const own = columns + start[i];
-        const Index count = start[i + 1] - start[i];
-        if (!runs_.empty() && continues(runs_.back(), own, count, i)) {
-            ++runs_.back().end;
-        } else {
+bool RowsInStep<T>::find_runs(const InteriorRows<T>& rows) {
+    std::map<Pattern, int> known;
+    for (const auto [first, last] : rows.intervals)
+        for (Index i = first; i < last; ++i) {
+            const Index* const own = rows.columns + rows.start[i];
+            const Index count = rows.start[i + 1] - rows.start[i];
+            if (!runs_.empty() && continues(runs_.back(), own, count, i)) {
+                ++runs_.back().end;
+                continue;
+            }
             Pattern pattern;
             for (Index k = 0; k < count; ++k) pattern.push_back(own[k] - i);
-            const auto [known, fresh] = known_.try_emplace(pattern, static_cast<int>(patterns_.size()));
+            const auto [found, fresh] = known.try_emplace(pattern, static_cast<int>(patterns_.size()));
             if (fresh) patterns_.push_back(std::move(pattern));
-            runs_.push_back({i, i + 1, known->second});
+            if (patterns_.size() > most_different) return false;
+            runs_.push_back({i, i + 1, found->second});
         }
-        kept_ += static_cast<std::size_t>(count);
-        given_up_ = patterns_.size() > most_different;
-    }
+    nonzeros_ = rows.nonzeros();
+    return rows.rows() >= shortest_average * static_cast<Index>(runs_.size());
 }
 
 template <class T>
-void RowsInStep<T>::finish(const Index* start, const T* values) {
-    known_.clear();
-    if (given_up_ || runs_.empty() || added_ < shortest_average * static_cast<Index>(runs_.size())) {
-        *this = {};
-        return;
-    }
-    if (keep_diagonals(start, values)) return;
+auto RowsInStep<T>::build(const InteriorRows<T>& rows) -> std::optional<RowsInStep> {
+    RowsInStep form;
+    if (!form.find_runs(rows)) return {};
+    if (!form.store_diagonals(rows)) form.store_runs(rows);
+    return form;
+}
+
+template <class T>
+void RowsInStep<T>::store_runs(const InteriorRows<T>& rows) {
     typename PackedValues<T>::Survey survey;
-    for (const auto& run : runs_)
-        std::for_each(values + start[run.begin], values + start[run.end], [&](T value) { survey.see(value); });
-    values_ = PackedValues<T>(survey, kept_, elements_ahead, [&](auto put) {
+    for (const auto [begin, end] : rows.intervals)
+        std::for_each(rows.values + rows.start[begin], rows.values + rows.start[end],
+                      [&](T value) { survey.see(value); });
+    values_ = PackedValues<T>(survey, nonzeros_, elements_ahead, [&](auto put) {
         for (const auto& [begin, end, pattern] : runs_) {
             const std::size_t terms = patterns_[static_cast<std::size_t>(pattern)].size();
-            const T* const from = values + start[begin];  // rows of a run are of one length
+            const T* const from = rows.values + rows.start[begin];  // rows of a run are of one length
             each_strip(static_cast<std::size_t>(end - begin), [&](std::size_t width, std::size_t i) {
                 for (std::size_t k = 0; k < terms; ++k)
                     for (std::size_t r = i; r < i + width; ++r) put(from[r * terms + k]);
             });
         }
     });
+    stored_ = nonzeros_;
 }
 
-/// Where no two mirror images differ in these rows, and their diagonals are few and nearly full: keeps those on and
-/// above the main one. A value stands in the row of its lower index. False: it does not.
+/// Finds a place for each diagonal on and above the main one, where they are few and nearly full. A value will stand in
+/// the row of its lower index. False: they are not.
 template <class T>
-bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
+bool RowsInStep<T>::place_diagonals() {
     std::map<std::ptrdiff_t, std::size_t> diagonals;  // offset, and which it is
     std::ptrdiff_t lowest = runs_.front().begin, furthest = 0;
     for (const auto& [begin, end, pattern] : runs_)
@@ -175,46 +181,51 @@ bool RowsInStep<T>::keep_diagonals(const Index* start, const T* values) {
             lowest = std::min(lowest, begin + std::min<std::ptrdiff_t>(offset, 0));
         }
     const auto rows = static_cast<std::size_t>(runs_.back().end - lowest);
-    if (static_cast<double>(diagonals.size() * rows) > most_of_nonzeros * static_cast<double>(kept_)) return false;
+    if (static_cast<double>(diagonals.size() * rows) > most_of_nonzeros * static_cast<double>(nonzeros_)) return false;
     // Diagonals that began at the same place of a page would be in each other's way in the first cache.
     constexpr std::size_t page = 4096 / sizeof(T), stagger = 9 * 64 / sizeof(T);
     const std::size_t length = (rows + page - 1) / page * page + stagger;
     const auto front = static_cast<std::size_t>(furthest);  // so that no place is before the first
-    const std::size_t size = front + diagonals.size() * length;
 
     lowest_ = lowest;
+    size_ = front + diagonals.size() * length;
     places_.resize(patterns_.size());
     for (std::size_t p = 0; p < patterns_.size(); ++p)
         for (const std::ptrdiff_t offset : patterns_[p])
             places_[p].push_back(front + diagonals[std::abs(offset)] * length -
                                  static_cast<std::size_t>(std::max<std::ptrdiff_t>(-offset, 0)));
-    constexpr T none = std::numeric_limits<T>::quiet_NaN();
-    Buffer<T> kept(size);
-    std::ranges::fill(kept.values(), none);
-    std::size_t different = 0;
+    return true;
+}
+
+/// Stores the diagonals on and above the main one, where no two mirror images differ in these rows, and it pays. False:
+/// it does not, and nothing is stored.
+template <class T>
+bool RowsInStep<T>::store_diagonals(const InteriorRows<T>& rows) {
+    if (!place_diagonals()) return false;
+    Buffer<T> diagonals(size_);
+    std::ranges::fill(diagonals.values(), T{});
+    std::vector<bool> taken(size_);
     for (const auto& [begin, end, pattern] : runs_)
         for (Index i = begin; i < end; ++i) {
-            const T* value = values + start[i];
+            const T* value = rows.values + rows.start[i];
             for (const std::size_t place : places_[static_cast<std::size_t>(pattern)]) {
-                T& there = kept[place + static_cast<std::size_t>(i - lowest)];
-                if (std::isnan(there)) {
-                    there = *value;
-                    ++different;
-                } else if (there != *value) {
+                const std::size_t at = place + static_cast<std::size_t>(i - lowest_);
+                if (taken[at] && diagonals[at] != *value) {
                     places_.clear();
                     return false;
+                }
+                if (!taken[at]) {
+                    taken[at] = true;
+                    diagonals[at] = *value;
+                    ++stored_;
                 }
                 ++value;
             }
         }
     typename PackedValues<T>::Survey survey;
-    for (T& value : kept.values()) {
-        if (std::isnan(value)) value = 0;
-        survey.see(value);
-    }
-    values_ =
-        PackedValues<T>(survey, size, elements_ahead, [&](auto put) { std::ranges::for_each(kept.values(), put); });
-    kept_ = different;
+    for (const T value : diagonals.values()) survey.see(value);
+    values_ = PackedValues<T>(survey, size_, elements_ahead,
+                              [&](auto put) { std::ranges::for_each(diagonals.values(), put); });
     return true;
 }
 
@@ -247,7 +258,7 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& 
 
 template <class T>
 double RowsInStep<T>::bytes() const {
-    return static_cast<double>(runs_.size() * sizeof(Run)) + static_cast<double>(kept_ * values_.width());
+    return static_cast<double>(runs_.size() * sizeof(Run)) + static_cast<double>(stored_ * values_.width());
 }
 
 template class RowsInStep<double>;

@@ -10,20 +10,20 @@ namespace {
 /// The hardware's prefetcher alone keeps a core at half of its bandwidth: ask for what is this many elements ahead.
 constexpr std::size_t elements_ahead = 512;
 
-/// A slice: sum_r = Σ_k value(k, r) x(nearest(k) + further(k, r)). Without vector instructions, which would gather:
+/// A slice: sum_r = Σ_k value(k, r) x(base(k) + offset(k, r)). Without vector instructions, which would gather:
 /// loading one by one is faster.
 template <std::size_t height, class V, class T>
-[[gnu::optimize("no-tree-vectorize"), gnu::noinline]] void multiply(V values, const Index* nearest,
-                                                                    const std::uint16_t* further, int terms, const T* x,
+[[gnu::optimize("no-tree-vectorize"), gnu::noinline]] void multiply(V values, const Index* base,
+                                                                    const std::uint16_t* offset, int terms, const T* x,
                                                                     T* sum) {
     T s[height] = {};
     for (int k = 0; k < terms; ++k) {
         prefetch_value(values + elements_ahead);
-        __builtin_prefetch(further + elements_ahead);
-        const T* const from = x + nearest[k];
-        for (std::size_t r = 0; r < height; ++r) s[r] += static_cast<T>(values[r]) * from[further[r]];
+        __builtin_prefetch(offset + elements_ahead);
+        const T* const from = x + base[k];
+        for (std::size_t r = 0; r < height; ++r) s[r] += static_cast<T>(values[r]) * from[offset[r]];
         values += height;
-        further += height;
+        offset += height;
     }
     for (std::size_t r = 0; r < height; ++r) sum[r] = s[r];
 }
@@ -31,12 +31,24 @@ template <std::size_t height, class V, class T>
 }  // namespace
 
 template <class T>
-SlicedRows<T>::SlicedRows(const Index* start, const Index* columns, const T* values, std::vector<Index> rows) {
-    const auto length = [start](Index row) { return start[row + 1] - start[row]; };
-    const auto count = static_cast<std::ptrdiff_t>(rows.size());
-    double nonzeros = 0;
+auto SlicedRows<T>::build(const InteriorRows<T>& rows) -> std::optional<SlicedRows> {
+    SlicedRows form;
+    form.cut(rows);
+    if (!form.place_columns(rows)) return {};
+    form.store_values(rows);
+    if (form.bytes() >= rows.bytes()) return {};
+    return form;
+}
+
+/// Into windows, and these, by length, into slices.
+template <class T>
+void SlicedRows<T>::cut(const InteriorRows<T>& rows) {
+    std::vector<Index> order;
+    rows.each([&](Index row) { order.push_back(row); });
+    const auto length = [&](Index row) { return rows.start[row + 1] - rows.start[row]; };
+    const auto count = static_cast<std::ptrdiff_t>(order.size());
     for (std::ptrdiff_t at = 0; at < count; at += window) {
-        const auto first = rows.begin() + at, last = rows.begin() + std::min(count, at + window);
+        const auto first = order.begin() + at, last = order.begin() + std::min(count, at + window);
         windows_.push_back(ranges_.size());
         for (auto row = first; row != last; ++row)
             if (row != first && ranges_.back().end == *row)
@@ -46,36 +58,21 @@ SlicedRows<T>::SlicedRows(const Index* start, const Index* columns, const T* val
         std::stable_sort(first, last, [&](Index a, Index b) { return length(a) > length(b); });
     }
     windows_.push_back(ranges_.size());
-    typename PackedValues<T>::Survey survey;
     for (std::ptrdiff_t at = 0; at < count; at += height) {
-        Slice slice{length(rows[static_cast<std::size_t>(at)]), {}};
+        Slice slice{length(order[static_cast<std::size_t>(at)]), {}};
         for (std::ptrdiff_t r = 0; r < height; ++r)
-            slice.row[r] = at + r < count ? rows[static_cast<std::size_t>(at + r)] : -1;
+            slice.row[r] = at + r < count ? order[static_cast<std::size_t>(at + r)] : -1;
         slices_.push_back(slice);
         terms_ += static_cast<std::size_t>(slice.terms);
     }
-    for (const Index row : rows) {
-        nonzeros += length(row);
-        std::for_each(values + start[row], values + start[row + 1], [&](T value) { survey.see(value); });
-    }
-    survey.see(0);  // what short rows are filled up with
-    const bool fits = place_columns(start, columns);
-    if (fits)
-        values_ = PackedValues<T>(survey, height * terms_, elements_ahead, [&](auto put) {
-            for (const auto& [terms, row] : slices_)
-                for (Index k = 0; k < terms; ++k)
-                    for (const Index i : row) put(i >= 0 && k < length(i) ? values[start[i] + k] : T{});
-        });
-    const double compressed =
-        nonzeros * static_cast<double>(sizeof(T) + sizeof(Index)) + static_cast<double>(rows.size() * sizeof(Index));
-    if (!fits || bytes() >= compressed) *this = {};
 }
 
 /// Whether the columns of every term are near enough to each other.
 template <class T>
-bool SlicedRows<T>::place_columns(const Index* start, const Index* columns) {
-    nearest_ = Buffer<Index>(terms_);
-    further_ = Buffer<std::uint16_t>(height * terms_ + elements_ahead);
+bool SlicedRows<T>::place_columns(const InteriorRows<T>& rows) {
+    const Index *const start = rows.start, *const columns = rows.columns;
+    base_column_ = Buffer<Index>(terms_);
+    column_offset_ = Buffer<std::uint16_t>(height * terms_ + elements_ahead);
     std::size_t term = 0;
     for (const auto& [terms, row] : slices_)
         for (Index k = 0; k < terms; ++k, ++term) {
@@ -89,8 +86,8 @@ bool SlicedRows<T>::place_columns(const Index* start, const Index* columns) {
                 largest = std::max(largest, column);
             });
             if (largest - smallest > std::numeric_limits<std::uint16_t>::max()) return false;
-            nearest_[term] = smallest;
-            std::uint16_t* const to = further_.data() + height * term;
+            base_column_[term] = smallest;
+            std::uint16_t* const to = column_offset_.data() + height * term;
             std::fill_n(to, height, std::uint16_t{0});
             each([&](int r, Index column) { to[r] = static_cast<std::uint16_t>(column - smallest); });
         }
@@ -98,19 +95,36 @@ bool SlicedRows<T>::place_columns(const Index* start, const Index* columns) {
 }
 
 template <class T>
-void SlicedRows<T>::apply(const T* x, T* y, Pieces pieces, FinishedRows& finished) const {
+void SlicedRows<T>::store_values(const InteriorRows<T>& rows) {
+    typename PackedValues<T>::Survey survey;
+    for (const auto& [terms, row] : slices_)
+        for (const Index i : row)
+            if (i >= 0)
+                std::for_each(rows.values + rows.start[i], rows.values + rows.start[i + 1],
+                              [&](T value) { survey.see(value); });
+    survey.see(T{});  // what short rows are filled up with
+    values_ = PackedValues<T>(survey, height * terms_, elements_ahead, [&](auto put) {
+        for (const auto& [terms, row] : slices_)
+            for (Index k = 0; k < terms; ++k)
+                for (const Index i : row)
+                    put(i >= 0 && k < rows.start[i + 1] - rows.start[i] ? rows.values[rows.start[i] + k] : T{});
+    });
+}
+
+template <class T>
+void SlicedRows<T>::apply(const T* x, T* y, int, Pieces pieces, FinishedRows& finished) const {
     values_.visit([&](auto values) {
-        const Index* nearest = nearest_.data();
-        const std::uint16_t* further = further_.data();
+        const Index* base = base_column_.data();
+        const std::uint16_t* offset = column_offset_.data();
         pieces(0, slices_.size(), [&](std::size_t first, std::size_t last) {
             for (std::size_t s = first; s < last; ++s) {
                 const auto& [terms, row] = slices_[s];
                 T sum[height];
-                multiply<height>(values, nearest, further, terms, x, sum);
+                multiply<height>(values, base, offset, terms, x, sum);
                 for (int r = 0; r < height; ++r)
                     if (row[r] >= 0) y[row[r]] = sum[r];
-                nearest += terms;
-                further += height * terms;
+                base += terms;
+                offset += height * terms;
                 values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms);
                 if ((s + 1) % slices_of_window > 0 && s + 1 < slices_.size()) continue;
                 for (std::size_t k = windows_[s / slices_of_window]; k < windows_[s / slices_of_window + 1]; ++k)

@@ -86,20 +86,20 @@ LocalRows<double> nodes_of_three(const LocalRows<double>& nodes) {
     return rows;
 }
 
-void product(Comm& comm, const std::string& problem, Storage storage, std::string_view name, int columns) {
+void product(Comm& comm, const std::string& problem, std::string_view storage, int columns) {
     auto [partition, rows] = generate(comm, problem);
-    if (storage == Storage::blocked) {
+    if (storage == "blocked") {
         rows = nodes_of_three(rows);
         partition = Partition::even(rows.rows(), 1);
     }
-    const CsrMatrix<double> A(comm, partition, std::move(rows), 1, storage);
+    const CsrMatrix<double> A(comm, partition, std::move(rows), 1, Storage(storage));
     std::vector<double> x(static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns), 1.0), y(x);
     const MultiVector<double> X(x.data(), A.local_rows(), columns), Y(y.data(), A.local_rows(), columns);
     A.apply(X, Y);
     toggle();
     A.apply(X, Y);
     toggle();
-    finish(fmt::format("product:{}:{}:m={}", problem, name, columns), static_cast<double>(A.nonzeros()) * columns);
+    finish(fmt::format("product:{}:{}:m={}", problem, storage, columns), static_cast<double>(A.nonzeros()) * columns);
 }
 
 void iterations(Comm& mpi, const std::string& method, int columns) {
@@ -128,10 +128,10 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     {
         MpiComm comm(MPI_COMM_SELF);
-        for (const auto& [name, storage] : storage_names)
+        for (const auto storage : storage_names)
             for (const int columns : {1, 4})
-                if (storage != Storage::automatic)
-                    product(comm, storage == Storage::repeated ? "poisson3d:24" : "jump3d:24", storage, name, columns);
+                if (storage != Storage::automatic.name())
+                    product(comm, storage == "repeated" ? "poisson3d:24" : "jump3d:24", storage, columns);
         for (const std::string method :
              {"cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=3", "bicgstab",
               "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab", "gmres:m=20", "pipelined_gmres:l=2,m=20",

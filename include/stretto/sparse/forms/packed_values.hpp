@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -25,8 +27,10 @@ struct Coded {
     }
 };
 
-inline void prefetch_value(const double* values) { __builtin_prefetch(values); }
-inline void prefetch_value(const float* values) { __builtin_prefetch(values); }
+template <class T>
+void prefetch_value(const T* values) {
+    __builtin_prefetch(values);
+}
 template <class T>
 void prefetch_value(const Coded<T>& values) {
     __builtin_prefetch(values.codes);
@@ -38,10 +42,22 @@ inline constexpr std::size_t element_size = sizeof(std::remove_cvref_t<decltype(
 template <class T>
 inline constexpr std::size_t element_size<Coded<T>> = 1;
 
-/// Values of a matrix in the narrowest form that keeps every one exactly: one byte each where they are at most 256
+/// A scalar in single precision.
+template <class T>
+struct SinglePrecision {
+    using type = float;
+};
+template <class T>
+struct SinglePrecision<std::complex<T>> {
+    using type = std::complex<float>;
+};
+
+/// Values of a matrix in the narrowest form that holds every one exactly: one byte each where they are at most 256
 /// different ones, single precision, or as they are.
 template <class T>
 class PackedValues {
+    using Single = typename SinglePrecision<T>::type;
+
 public:
     /// What the values seen so far can be kept as.
     class Survey {
@@ -50,6 +66,7 @@ public:
 
     private:
         friend PackedValues;
+        using Bits = std::array<std::uint32_t, sizeof(T) / sizeof(std::uint32_t)>;
         int find(T value) const;
 
         static constexpr int most = 256, slots = 1024;  // a hash table of values, by their bits
@@ -63,6 +80,7 @@ public:
             all.fill(-1);
             return all;
         }
+        static Bits bits(T value) { return std::bit_cast<Bits>(value); }
         std::size_t slot(T value) const;
     };
 
@@ -76,32 +94,32 @@ public:
             fill([&survey, to = codes.data()](T value) mutable {
                 *to++ = static_cast<std::uint8_t>(survey.find(value));
             });
-            stored_ = std::move(codes);
+            stored_.template emplace<2>(std::move(codes));
         } else if (survey.single_) {
-            Buffer<float> values(size + ahead);
-            fill([to = values.data()](T value) mutable { *to++ = static_cast<float>(value); });
-            stored_ = std::move(values);
+            Buffer<Single> values(size + ahead);
+            fill([to = values.data()](T value) mutable { *to++ = static_cast<Single>(value); });
+            stored_.template emplace<1>(std::move(values));
         } else {
             Buffer<T> values(size + ahead);
             fill([to = values.data()](T value) mutable { *to++ = value; });
-            stored_ = std::move(values);
+            stored_.template emplace<0>(std::move(values));
         }
     }
 
     /// Calls work(values), which can be indexed, and moved on with +=.
     template <class Work>
     void visit(Work&& work) const {
-        if (const auto* codes = std::get_if<Buffer<std::uint8_t>>(&stored_))
+        if (const auto* codes = std::get_if<2>(&stored_))
             work(Coded<T>{codes->data(), table_.data()});
-        else if (const auto* single = std::get_if<Buffer<float>>(&stored_))
-            work(static_cast<const float*>(single->data()));
+        else if (const auto* single = std::get_if<1>(&stored_))
+            work(static_cast<const Single*>(single->data()));
         else
-            work(static_cast<const T*>(std::get<Buffer<T>>(stored_).data()));
+            work(static_cast<const T*>(std::get<0>(stored_).data()));
     }
 
     /// Bytes of a value.
     std::size_t width() const {
-        constexpr std::size_t widths[] = {sizeof(T), sizeof(float), 1};
+        constexpr std::size_t widths[] = {sizeof(T), sizeof(Single), 1};
         return widths[stored_.index()];
     }
     double bytes() const { return static_cast<double>(size_ * width()); }
@@ -109,7 +127,7 @@ public:
 private:
     std::size_t size_ = 0;
     std::array<T, Survey::most> table_ = {};
-    std::variant<Buffer<T>, Buffer<float>, Buffer<std::uint8_t>> stored_;
+    std::variant<Buffer<T>, Buffer<Single>, Buffer<std::uint8_t>> stored_;
 };
 
 extern template class PackedValues<double>;

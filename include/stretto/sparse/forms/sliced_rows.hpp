@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
-#include "stretto/comm/comm.hpp"
 #include "stretto/core/buffer.hpp"
 #include "stretto/core/types.hpp"
-#include "stretto/execute/row_work.hpp"
 #include "stretto/sparse/forms/packed_values.hpp"
+#include "stretto/sparse/forms/row_form.hpp"
 
 namespace stretto {
 
@@ -21,20 +22,18 @@ namespace stretto {
 template <class T>
 class SlicedRows {
 public:
-    SlicedRows() = default;
-    /// These rows of compressed ones, whose columns are local rows. Empty where the columns of a slice are too far
-    /// apart, or where products would not read less than of compressed rows.
-    SlicedRows(const Index* start, const Index* columns, const T* values, std::vector<Index> rows);
-
-    explicit operator bool() const { return !slices_.empty(); }
-
+    static constexpr std::string_view name = "sliced", words = "are in slices";
+    static constexpr int most_columns = 1;  ///< compressed rows load a value once for several, and are faster then
     static constexpr std::size_t between_polls = 16;  ///< slices
-    /// y = A x in these rows, for one column; with more, compressed rows are faster, which load a value once for all of
-    /// them. `pieces` are of slices.
-    void apply(const T* x, T* y, Pieces pieces, FinishedRows& finished) const;
 
-    /// Bytes that a product reads.
+    /// Nothing where the columns of a slice are too far apart, or where products would not read less than of compressed
+    /// rows.
+    static std::optional<SlicedRows> build(const InteriorRows<T>& rows);
+
+    void apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const;
+
     double bytes() const;
+    bool is_halved() const { return false; }
 
 private:
     static constexpr int height = 8;               // rows of a slice
@@ -45,18 +44,17 @@ private:
         Index row[height];  // −1 where there is none
     };
 
-    bool place_columns(const Index* start, const Index* columns);
+    void cut(const InteriorRows<T>& rows);
+    bool place_columns(const InteriorRows<T>& rows);
+    void store_values(const InteriorRows<T>& rows);
 
     static constexpr std::size_t slices_of_window = window / height;
-    struct RowRange {
-        Index begin, end;
-    };
 
     std::vector<Slice> slices_;
-    std::vector<std::size_t> windows_;  // by window, its first stretch of rows
-    std::vector<RowRange> ranges_;      // that follow each other
-    Buffer<Index> nearest_;             // of each term of a slice
-    Buffer<std::uint16_t> further_;     // height of them for each
+    std::vector<std::size_t> windows_;     // by window, its first stretch of rows
+    std::vector<RowInterval> ranges_;      // that follow each other
+    Buffer<Index> base_column_;            // of each term of a slice: the smallest
+    Buffer<std::uint16_t> column_offset_;  // height of them for each, from there
     PackedValues<T> values_;
     std::size_t terms_ = 0;
 };
