@@ -129,7 +129,7 @@ private:
             targets[j].norm_b = norm > 0 ? norm : 1;
             targets[j].target = std::max(aim * tolerance(norm), lowest_aim * norm);
             if (largest[j] == 0) {
-                Workspace<T>::clear_column(x_, static_cast<int>(j));
+                V_.clear_column(x_, static_cast<int>(j));
             } else if (!(largest[j] > smallest_norm && largest[j] < largest_norm)) {
                 columns_[j].finished = true;
                 result_columns_[j].status = Status::not_finite;
@@ -158,8 +158,7 @@ private:
         }
         if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
         vectors_ = std::max(vectors_, V_.workspace().taken());
-        V_.workspace().release(0);
-        V_.thaw();
+        V_.take_back(true);
         verify();
     }
 

@@ -117,8 +117,7 @@ void InnerIterations::apply(MultiVector<double> r, MultiVector<double> z) const 
     Stop<double> stop(V, std::move(columns), iterations_);
     stop.begin(options_, start, false);
     method_->run(V, A, M, r, z, stop);
-    V.workspace().release(0);
-    V.thaw();
+    V.take_back(true);
     const auto broken = [](const auto& column) { return !std::isfinite(column.recursive); };
     if (std::ranges::any_of(stop.columns(), broken)) blocks_.apply(r, z);
 }

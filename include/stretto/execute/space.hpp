@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <vector>
 
-#include "stretto/execute/cpu/executor.hpp"
+#include "stretto/execute/executor_for.hpp"
 #include "stretto/execute/inflight.hpp"
 #include "stretto/execute/row_work.hpp"
 #include "stretto/execute/workspace.hpp"
@@ -29,7 +31,7 @@ public:
           first_row_(comm.sum_before(rows)),
           sums_(columns),
           executor_(columns, threads, formulation, &comm, &sums_.ledger),
-          workspace_(rows, columns, vectors, threads) {}
+          workspace_(executor_, rows, columns, vectors) {}
 
     Comm& comm() const { return comm_; }
     Ledger& ledger() { return sums_.ledger; }
@@ -75,17 +77,37 @@ public:
     void watch(const std::atomic<bool>* interrupt) { interrupt_ = interrupt; }
     bool interrupted() const { return sums_.interrupted; }
 
+    void clear(MultiVector<T> v) const { executor_.clear(v); }
+    void clear_column(MultiVector<T> v, int column) const { executor_.clear_column(v, column); }
+    void copy_column(MultiVector<T> from, MultiVector<T> to, int column) const {
+        executor_.copy_column(from, to, column);
+    }
+    /// Numbers uniform in [−1, 1), the same on any number of ranks.
+    void fill_uniform(MultiVector<T> v, std::uint64_t seed) const { executor_.fill_uniform(v, seed, first_row_); }
+    /// Collective. The largest |v| of each column over all ranks; infinite where a value is not finite.
+    std::vector<double> largest(MultiVector<T> v) const {
+        auto most = executor_.largest(v);
+        MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_DOUBLE, MPI_MAX, comm_.mpi());
+        return most;
+    }
+
     /// Freezes a column: clears it in every vector taken. Its dot products are zero from now on, hence its
     /// coefficients (Scalars), hence its solution stays as it is.
     void freeze(int column) {
         sums_.frozen.push_back(column);
-        workspace_.clear_column(column);
+        for (int k = 0; k < workspace_.taken(); ++k) clear_column(workspace_[k], column);
     }
     /// Clears the frozen columns of a vector that was computed from x or b.
     void clear_frozen(MultiVector<T> v) const {
-        for (const int column : sums_.frozen) Workspace<T>::clear_column(v, column);
+        for (const int column : sums_.frozen) clear_column(v, column);
     }
-    void thaw() { sums_.frozen.clear(); }
+    /// Takes all vectors back. `clear`: they hold what is not to be read again.
+    void take_back(bool clear) {
+        if (clear)
+            for (int k = 0; k < workspace_.taken(); ++k) executor_.clear(workspace_[k]);
+        workspace_.release();
+        sums_.frozen.clear();
+    }
 
 private:
     /// Its address tells groups apart.
@@ -100,6 +122,7 @@ private:
         const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
         auto& slot = sums_.take(size + 1);
         work(slot.mine.data());
+        executor_.wait();
         slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
         ++ledger().now().reductions;
         return InFlight<T, K>(comm_, sums_, slot, count);
@@ -143,7 +166,7 @@ private:
     Index rows_;
     Global first_row_;
     SumState sums_;
-    CpuExecutor<T> executor_;
+    ExecutorFor<T> executor_;
     Workspace<T> workspace_;
     const std::atomic<bool>* interrupt_ = nullptr;
 };

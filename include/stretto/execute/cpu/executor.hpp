@@ -15,13 +15,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
+#include "stretto/core/buffer.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/core/random.hpp"
 #include "stretto/execute/cpu/panel_kernels.hpp"
 #include "stretto/execute/row_work.hpp"
 #include "stretto/statements/traffic.hpp"
@@ -100,6 +104,43 @@ public:
 
     Formulation formulation() const { return formulation_; }
     int threads() const { return threads_; }
+    void wait() {}
+
+    // ---- memory, whole vectors and columns of them ----
+    using Memory = Buffer<T>;
+    Memory allocate(std::size_t size) const { return Memory(size); }
+
+    void clear(MultiVector<T> v) const {
+        for_each_share(v, [&](std::size_t begin, std::size_t end) {
+            std::fill(v.data() + begin * columns_, v.data() + end * columns_, T{});
+        });
+    }
+    void clear_column(MultiVector<T> v, int column) const {
+        for_each_row(v, [&](Index row) { v(row, column) = T{}; });
+    }
+    void copy_column(MultiVector<T> from, MultiVector<T> to, int column) const {
+        for_each_row(from, [&](Index row) { to(row, column) = from(row, column); });
+    }
+    void fill_uniform(MultiVector<T> v, std::uint64_t seed, Global first_row) const {
+        for_each_row(v, [&](Index row) {
+            for (int j = 0; j < v.columns(); ++j) v(row, j) = static_cast<T>(uniform(seed, first_row + row, j));
+        });
+    }
+    std::vector<double> largest(MultiVector<T> v) const {
+        std::vector<double> most(static_cast<std::size_t>(threads_) * columns_, 0);
+        for_each_share(v, [&, width = columns_](std::size_t begin, std::size_t end, int t) {
+            std::array<double, max_columns> mine{};
+            for (std::size_t i = begin * width; i < end * width; ++i) {
+                const double size = std::abs(v.data()[i]);
+                mine[i % width] = std::isfinite(size) ? std::max(mine[i % width], size) : INFINITY;
+            }
+            std::copy_n(mine.begin(), width,
+                        most.begin() + static_cast<std::ptrdiff_t>(t) * static_cast<std::ptrdiff_t>(width));
+        });
+        for (std::size_t i = columns_; i < most.size(); ++i) most[i % columns_] = std::max(most[i % columns_], most[i]);
+        most.resize(columns_);
+        return most;
+    }
 
     /// Runs the statements over `rows` rows; the dot products of this rank, K × m values, go to `dots`.
     template <class... S>
@@ -150,6 +191,24 @@ public:
     }
 
 private:
+    /// Rows begin … end − 1 of a vector, on the thread t that runs statements on them too: work(begin, end[, t]).
+    template <class Work>
+    void for_each_share(MultiVector<T> v, Work&& work) const {
+        parallel(v.size() < serial_below ? 1 : threads_, [&](int t, int all) {
+            const Share mine(static_cast<std::size_t>(v.rows()), t, all);
+            if constexpr (requires { work(mine.begin, mine.end, t); })
+                work(mine.begin, mine.end, t);
+            else
+                work(mine.begin, mine.end);
+        });
+    }
+    template <class Work>
+    void for_each_row(MultiVector<T> v, Work&& work) const {
+        for_each_share(v, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t row = begin; row < end; ++row) work(static_cast<Index>(row));
+        });
+    }
+
     /// Clears what dot products add up in. Returns the size of that for a thread.
     template <class... S>
     std::size_t begin(int threads, const S&... statements) {
