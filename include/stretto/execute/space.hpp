@@ -55,7 +55,7 @@ public:
     /// Runs statements without dot products, as one group.
     template <class... S>
     void run(const S&... statements) {
-        static_assert((0 + ... + S::dots) == 0, "dot products are started: auto dots = V.start(…)");
+        static_assert(dots_of<S...> == 0, "dot products are started: auto dots = V.start(…)");
         execute(nullptr, statements...);
     }
 
@@ -116,7 +116,7 @@ private:
 
     template <class Work, class... S>
     auto start_sums(Work&& work, const S&... statements) {
-        constexpr int K = std::min((0 + ... + S::dots), many_dots);
+        constexpr int K = dots_of<S...>;
         static_assert(K > 0, "no dot product to start: V.run(…)");
         const int count = count_dots(statements...);
         const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
