@@ -11,7 +11,7 @@
 
 #include "stretto/comm/comm.hpp"
 #include "stretto/measure/ledger.hpp"
-#include "stretto/statements/panel.hpp"
+#include "stretto/statements/panel_statements.hpp"
 #include "stretto/statements/scalars.hpp"
 
 namespace stretto {
@@ -113,7 +113,9 @@ public:
     ~InFlight() { finish(); }
 
     /// The sums, in the order they were asked for. Frozen columns read zero. Once: throws std::logic_error after that.
-    [[nodiscard]] std::array<Scalars<T>, K> wait() {
+    [[nodiscard]] std::array<Scalars<T>, K> wait()
+        requires(K != counted_when_running)
+    {
         const double* value = arrived();
         auto sums = [&]<std::size_t... k>(std::index_sequence<k...>) {
             return std::array<Scalars<T>, K>{((void)k, Scalars<T>(state_->columns))...};

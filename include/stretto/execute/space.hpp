@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <vector>
 
 #include "stretto/core/arena.hpp"
-#include "stretto/execute/cpu/executor.hpp"
+#include "stretto/execute/executor_for.hpp"
 #include "stretto/execute/inflight.hpp"
 #include "stretto/execute/row_work.hpp"
 #include "stretto/execute/workspace.hpp"
@@ -30,7 +32,7 @@ public:
           first_row_(comm.sum_before(rows)),
           sums_(columns),
           executor_(columns, threads, formulation, &comm, &sums_.ledger),
-          workspace_(rows, columns, vectors, threads) {}
+          workspace_(executor_, rows, columns, vectors) {}
 
     Comm& comm() const { return comm_; }
     Ledger& ledger() { return sums_.ledger; }
@@ -56,7 +58,7 @@ public:
     /// Runs statements without dot products, as one group.
     template <class... S>
     void run(const S&... statements) {
-        static_assert((0 + ... + S::dots) == 0, "dot products are started: auto dots = V.start(…)");
+        static_assert(dots_of<S...> == 0, "dot products are started: auto dots = V.start(…)");
         execute(nullptr, statements...);
     }
 
@@ -128,12 +130,13 @@ private:
 
     template <class Work, class... S>
     auto start_sums(Work&& work, const S&... statements) {
-        constexpr int K = std::min((0 + ... + S::dots), many_dots);
+        constexpr int K = dots_of<S...>;
         static_assert(K > 0, "no dot product to start: V.run(…)");
         const int count = count_dots(statements...);
         const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
         auto& slot = sums_.take(size + SumState::flags);
         work(slot.mine.data());
+        executor_.wait();
         slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
         slot.mine[size + 1] = refuses_;
         ++ledger().now().reductions;
@@ -178,7 +181,7 @@ private:
     Index rows_;
     Global first_row_;
     SumState sums_;
-    CpuExecutor<T> executor_;
+    ExecutorFor<T> executor_;
     Workspace<T> workspace_;
     Arena memory_;
     const std::atomic<bool>* interrupt_ = nullptr;

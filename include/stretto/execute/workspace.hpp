@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
 
-#include "stretto/core/buffer.hpp"
-#include "stretto/core/parallel.hpp"
+#include "stretto/execute/executor_for.hpp"
 #include "stretto/statements/multivector.hpp"
 #include "stretto/statements/panel.hpp"
 
 namespace stretto {
 
-/// All vectors of a solver, in one slab: allocated once, zeroed by the threads that will use them. Their
-/// starts are staggered, because vectors a power of two apart fall into the same cache sets (2 to 3 times
+/// All vectors of a solver, in one slab of an executor's memory: allocated once, zeroed by the threads that will use
+/// them. Their starts are staggered, because vectors a power of two apart fall into the same cache sets (2 to 3 times
 /// slower).
 template <class T>
 class Workspace {
 public:
-    Workspace(Index rows, int columns, int vectors, int threads)
+    /// `vectors` vectors of `rows` by `columns` values, in the memory of the executor.
+    Workspace(const ExecutorFor<T>& executor, Index rows, int columns, int vectors)
         : rows_(rows),
           columns_(columns),
           capacity_(vectors),
           stride_(round_up(MultiVector<T>(nullptr, rows, columns).size() * sizeof(T), page) / sizeof(T) +
                   stagger / sizeof(T)),
-          slab_(stride_ * static_cast<std::size_t>(vectors)) {
-        parallel(threads, [&](int t, int all) {
-            const Share mine(static_cast<std::size_t>(rows), t, all);
-            const auto width = static_cast<std::size_t>(columns);
-            for (int k = 0; k < capacity_; ++k)
-                std::fill(vector(k).data() + mine.begin * width, vector(k).data() + mine.end * width, T{});
-        });
+          slab_(executor.allocate(stride_ * static_cast<std::size_t>(vectors))) {
+        for (int k = 0; k < capacity_; ++k) executor.clear((*this)[k]);
     }
+    /// The same outside of a space, for so many threads.
+    Workspace(Index rows, int columns, int vectors, int threads)
+        : Workspace(ExecutorFor<T>(columns, threads, Formulation::merged), rows, columns, vectors) {}
 
     /// The next vector of the slab: zero the first time, finite later. Throws std::length_error when the slab is used
     /// up: the registry row of the method names too few vectors.
     MultiVector<T> take() {
         if (taken_ == capacity_) throw std::length_error("workspace: all vectors are taken");
-        return vector(taken_++);
+        return (*this)[taken_++];
     }
     /// The next `count` vectors, one after the other.
     Panel<T> take_panel(int count) {
         if (count > capacity_ - taken_) throw std::length_error("workspace: all vectors are taken");
-        return {vector(std::exchange(taken_, taken_ + count)), stride_, count};
+        return {(*this)[std::exchange(taken_, taken_ + count)], stride_, count};
     }
     int taken() const { return taken_; }
     int capacity() const { return capacity_; }
     /// The k-th vector of the slab, taken or not.
-    MultiVector<T> operator[](int k) const { return vector(k); }
+    MultiVector<T> operator[](int k) const {
+        return {slab_.data() + static_cast<std::size_t>(k) * stride_, rows_, columns_};
+    }
     /// Gives all back, as they are.
     void release() { taken_ = 0; }
 
@@ -55,16 +55,12 @@ private:
     static constexpr std::size_t page = 4096;
     static constexpr std::size_t stagger = 320;
 
-    MultiVector<T> vector(int k) const {
-        return {slab_.data() + static_cast<std::size_t>(k) * stride_, rows_, columns_};
-    }
-
     Index rows_;
     int columns_;
     int capacity_;
     int taken_ = 0;
     std::size_t stride_;
-    Buffer<T> slab_;
+    typename ExecutorFor<T>::Memory slab_;
 };
 
 }  // namespace stretto

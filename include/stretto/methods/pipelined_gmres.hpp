@@ -71,14 +71,14 @@ private:
 
 /// The last l reductions, by the vectors they are for.
 template <class T>
-Recent<std::optional<InFlight<T, many_dots>>> in_flight(Space<T>& V, int l) {
+Recent<std::optional<InFlight<T, counted_when_running>>> in_flight(Space<T>& V, int l) {
     return {l, [](int) { return std::nullopt; }, &V.memory()};
 }
 
 /// A cycle of l-GMRES: v_{i+1} is made and its reduction started while q_c, c = i − l + 1, is finished.
 template <class T>
 void pipelined_gmres_cycle(Space<T>& V, Arnoldi<T>& K, const Panel<T>& v, ChangeOfBasis<T>& change_of_basis,
-                           Recent<std::optional<InFlight<T, many_dots>>>& sums, int l) {
+                           Recent<std::optional<InFlight<T, counted_when_running>>>& sums, int l) {
     const auto& q = K.Q;
     auto& R = K.R;
     for (int j = 0; j < V.width(); ++j) R(0, 0, j) = 1;

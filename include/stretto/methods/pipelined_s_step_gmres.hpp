@@ -9,7 +9,7 @@ namespace stretto {
 /// finished.
 template <class T>
 void pipelined_s_step_gmres_cycle(Space<T>& V, Arnoldi<T>& K, const Panel<T>& v, ChangeOfBasis<T>& change_of_basis,
-                                  Recent<std::optional<InFlight<T, many_dots>>>& sums, int l, int t) {
+                                  Recent<std::optional<InFlight<T, counted_when_running>>>& sums, int l, int t) {
     const auto& q = K.Q;
     auto& R = K.R;
     const int m = K.m, lag = l * t - 1, blocks = (m + t - 1) / t;
