@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <memory>
 
 #include "commands.hpp"
@@ -14,6 +13,7 @@
 #include "methods.hpp"
 #include "stretto/bem/problem.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/core/memory.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
@@ -56,13 +56,7 @@ double share_of_memory(const Comm& comm) {
     MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &ranks);
     MPI_Comm_free(&node);
-    std::ifstream file("/proc/meminfo");
-    for (std::string key; file >> key;) {
-        double kibibytes = 0;
-        if (key == "MemAvailable:" && file >> kibibytes) return 0.9 * 1024 * kibibytes / ranks;
-        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-    }
-    return std::numeric_limits<double>::infinity();
+    return 0.9 * free_memory() / ranks;
 }
 
 /// ‖b − A x‖/‖b‖ with A's own entries, from rows chosen by chance; the largest of the columns.
