@@ -5,7 +5,8 @@
 #include "allocations.hpp"
 #include "hmatrix_cases.hpp"
 #include "stretto/driver/solve.hpp"
-#include "stretto/precond/hierarchical.hpp"
+#include "stretto/precond/diagonal_blocks.hpp"
+#include "stretto/precond/inner_iterations.hpp"
 
 namespace stretto {
 namespace {
@@ -183,8 +184,7 @@ TEST(InnerIterations, FlexibleMethodsTakeThem) {
     const HMatrix H(comm, geometry, fill, options);
     options.max_rank = 1;
     options.partition = H.partition();
-    const HMatrix coarse(comm, geometry, fill, options);
-    const InnerIterations inner(coarse, 20);
+    const InnerIterations inner(HMatrix(comm, geometry, fill, options), 20);
     const Index n = H.local_rows();
     for (const int m : {1, 2}) {
         const auto size = static_cast<std::size_t>(n * m);
