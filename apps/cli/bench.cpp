@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/instruction_set.hpp"
+#include "stretto/core/memory.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
@@ -132,17 +132,6 @@ double best(const std::vector<double>& seconds) { return seconds.empty() ? 0 : s
 
 /// Rows of all ranks together that no cache holds.
 constexpr int triads = 10;  // a round
-
-/// Bytes of memory that are free on this rank's node; infinite where that cannot be known.
-double free_memory() {
-    std::ifstream file("/proc/meminfo");
-    for (std::string key; file >> key;) {
-        double kibibytes = 0;
-        if (key == "MemAvailable:" && file >> kibibytes) return 1024 * kibibytes;
-        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-    }
-    return std::numeric_limits<double>::infinity();
-}
 
 /// The iterations of one formulation, over all rounds.
 struct Sample {

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <memory>
 
 #include "commands.hpp"
@@ -14,13 +13,14 @@
 #include "methods.hpp"
 #include "stretto/bem/problem.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/core/memory.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 #include "stretto/hmatrix/kernels.hpp"
 #include "stretto/io/matrix_market.hpp"
-#include "stretto/precond/hierarchical.hpp"
+#include "stretto/precond/table.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -35,7 +35,6 @@ constexpr OptionInfo hmatrix_options[] = {
     {"pivoting", 1, 0, 1, "aca or aca+", true, pivoting_names},
     {"precision", 0, 0, 1, "auto: numbers in single precision where ε allows, or double", true, precision_names},
     {"memory", 0, 0, 1e9, "GB that a rank may use; 0: its share of what is free"}};
-constexpr OptionInfo inner_options[] = {{"iterations", 20, 1, 1e6, "inner ones", true}};
 
 /// Everything of a system but what it is made of.
 struct DenseSystem {
@@ -56,13 +55,7 @@ double share_of_memory(const Comm& comm) {
     MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &ranks);
     MPI_Comm_free(&node);
-    std::ifstream file("/proc/meminfo");
-    for (std::string key; file >> key;) {
-        double kibibytes = 0;
-        if (key == "MemAvailable:" && file >> kibibytes) return 0.9 * 1024 * kibibytes / ranks;
-        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-    }
-    return std::numeric_limits<double>::infinity();
+    return 0.9 * free_memory() / ranks;
 }
 
 /// ‖b − A x‖/‖b‖ with A's own entries, from rows chosen by chance; the largest of the columns.
@@ -142,18 +135,11 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
             1e-6 * estimate.peak, 1e-6 * options.memory_limit);
         std::fflush(stdout);
     };
-    const Spec precond = parse_spec(asked.precond);
-    const bool inner = precond.name == "inner";
-    if (!inner && precond.name != "none" && precond.name != "block_jacobi")
-        throw InputError(
-            fmt::format("there is no preconditioner '{}' for hierarchical matrices; there are none, "
-                        "block_jacobi and inner",
-                        precond.name));
-    const Options precond_options(precond,
-                                  inner ? std::span<const OptionInfo>(inner_options) : std::span<const OptionInfo>());
+    const PreconditionerKind& precond = *choose_preconditioner(asked.precond, MatrixKind::hierarchical).kind;
     const bool replicated = arguments.layout == "replicated";
-    if (replicated && inner)
-        throw InputError("the preconditioner inner needs --layout distributed; block_jacobi works with both");
+    if (replicated && !precond.replicated)
+        throw InputError(fmt::format("the preconditioner {} needs --layout distributed; block_jacobi works with both",
+                                     precond.name));
     for (const auto& text : asked.methods) {
         const Method& method = find_method(parse_spec(text).name);
         if (method.needs == Needs::positive_definite && !system.positive_definite && !asked.insist)
@@ -161,36 +147,23 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
                 fmt::format("{} needs a symmetric positive definite matrix, and this one need not be (--insist "
                             "runs it all the same)",
                             method.name));
-        if (!inner) continue;
+        if (!precond.varies) continue;
         const Spec given = parse_spec(text);
         const bool flexible = method.name == "bicgstab" ||
                               (method.name == "gmres" && Options(given, method.options).number("flexible") > 0);
         if (!flexible)
             throw InputError(
-                fmt::format("the preconditioner inner changes from one use to the next: {} does not allow that, "
+                fmt::format("the preconditioner {} changes from one use to the next: {} does not allow that, "
                             "gmres:flexible=1 and bicgstab do",
-                            text));
+                            precond.name, text));
     }
-    std::optional<HMatrix> A, coarse;
-    std::optional<DiagonalBlocks> blocks;
-    std::optional<InnerIterations> iterations;
-    AnyOperator<double> M;
+    std::optional<HMatrix> A;
+    std::unique_ptr<Preconditioner> M;
     double precond_seconds = 0;
     try {
         A.emplace(comm, system.geometry, system.fill, options);
         const auto before = Clock::now();
-        if (inner) {
-            HMatrixOptions rough = options;
-            rough.max_rank = 1;
-            rough.announce = nullptr;
-            rough.partition = A->partition();
-            coarse.emplace(comm, system.geometry, system.fill, rough);
-            iterations.emplace(*coarse, static_cast<int>(precond_options.number("iterations")));
-            M = *iterations;
-        } else if (precond.name == "block_jacobi") {
-            blocks.emplace(*A, replicated);
-            M = *blocks;
-        }
+        M = make_preconditioner(asked.precond, *A, {&system.geometry, &system.fill, options, replicated});
         precond_seconds = to_seconds(Clock::now() - before);
     } catch (const InputError&) {
         line.clear();
@@ -238,18 +211,14 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
             "warning: rtol {:.1e} is below ε = {:.1e}: the residual is of the hierarchical matrix; with the kernel "
             "itself about ε ‖A‖‖x‖/‖b‖ is attainable; --hmatrix epsilon={:.0e} attains more",
             asked.rtol, options.epsilon, std::max(asked.rtol, 1e-15)));
-    if (blocks && blocks->singular() > 0)
-        remarks.push_back(fmt::format("block_jacobi: {} blocks are singular and left out", blocks->singular()));
     std::optional<Probe> probed;
     if (!replicated)
-        probed = choose_progress(mpi, comm, *A, A->local_rows(), precond.name != "none", asked, remarks);
+        probed = choose_progress(mpi, comm, *A, A->local_rows(), M != nullptr, asked, remarks);
     else if (comm.size() > 1 && asked.comm.progress_mode == "auto")
         remarks.emplace_back(
             "progress mode: none, for replicated vectors need no reductions; what lets the all-gather advance is not "
             "probed (--progress-mode poll or thread)");
-    const double precond_bytes =
-        all_sum(comm, blocks ? blocks->stored() : 0.0) + (iterations ? iterations->stored() : 0.0);
-    if (iterations) remarks.push_back(fmt::format("inner: {:.4g} MB with blocks of rank one", 1e-6 * precond_bytes));
+    if (M) std::ranges::move(M->remarks(), std::back_inserter(remarks));
     Report report({.problem = asked.problem,
                    .precond = asked.precond,
                    .formulation = asked.formulation,
@@ -269,12 +238,12 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
                    .partition = {{"layout", arguments.layout},
                                  {"received", all_sum(comm, A->received())},
                                  {"imbalance", statistics.largest_rank * comm.size() / statistics.bytes}},
-                   .precond_bytes = precond_bytes,
+                   .precond_bytes = all_sum(comm, M ? M->stored() : 0.0),
                    .precond_seconds = all_max(comm, precond_seconds)});
     double exact = 0;
     const ResultUse use{.review =
                             [&](const std::string& method, Result& result, const std::vector<double>& solution) {
-                                if (probed) advise(comm, *probed, method, precond.name != "none", result);
+                                if (probed) advise(comm, *probed, method, M != nullptr, result);
                                 exact = exact_residual(*A, system, in_order(solution));
                                 review_by_kernel(exact, options.epsilon, asked.rtol, asked.atol, result);
                             },
@@ -301,7 +270,7 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
                             }};
     return solve_methods(comm, asked,
                          {.A = replicated ? AnyOperator<double>(whole) : AnyOperator<double>(*A),
-                          .M = M,
+                          .M = M ? AnyOperator<double>(*M) : AnyOperator<double>(),
                           .b = b,
                           .rows = rows,
                           .columns = system.columns,

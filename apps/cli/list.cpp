@@ -66,6 +66,17 @@ void print_options(const ordered_json& options) {
                    option["help"].get<std::string>());
 }
 
+ordered_json describe_preconditioners(MatrixKind matrix) {
+    auto list = ordered_json::array();
+    for (const auto& kind : preconditioners())
+        if (kind.takes(matrix))
+            list.push_back({{"name", kind.name},
+                            {"title", kind.title},
+                            {"source", kind.source},
+                            {"options", describe(kind.options)}});
+    return list;
+}
+
 void print_text(const ordered_json& all) {
     fmt::print("Methods (vectors stored beyond x and b; vector reads+writes of an iteration, basic and merged)\n\n");
     for (const auto& method : all["methods"]) {
@@ -82,10 +93,14 @@ void print_text(const ordered_json& all) {
         }
         print_options(method["options"]);
     }
-    fmt::print("\nPreconditioners\n\n");
-    for (const auto& kind : all["preconditioners"]) {
-        fmt::print("  {}  {}\n", kind["name"].get<std::string>(), kind["title"].get<std::string>());
-        print_options(kind["options"]);
+    for (const auto& [title, key] : {std::pair("Preconditioners", "preconditioners"),
+                                     std::pair("Preconditioners of hierarchical matrices (stretto bem, stretto kernel)",
+                                               "hierarchical_preconditioners")}) {
+        fmt::print("\n{}\n\n", title);
+        for (const auto& kind : all[key]) {
+            fmt::print("  {}  {}\n", kind["name"].get<std::string>(), kind["title"].get<std::string>());
+            print_options(kind["options"]);
+        }
     }
     for (const auto& [title, key] :
          {std::pair("Problems", "problems"), std::pair("Boundary element problems (stretto bem)", "bem_problems"),
@@ -105,9 +120,8 @@ void print_text(const ordered_json& all) {
 int run_list(const std::string& json) {
     ordered_json all{{"stretto", STRETTO_VERSION}, {"instruction_set", instruction_set()}};
     for (const Method* method : methods()) all["methods"].push_back(describe(*method));
-    for (const auto& kind : preconditioners())
-        all["preconditioners"].push_back(
-            {{"name", kind.name}, {"title", kind.title}, {"source", kind.source}, {"options", describe(kind.options)}});
+    all["preconditioners"] = describe_preconditioners(MatrixKind::sparse);
+    all["hierarchical_preconditioners"] = describe_preconditioners(MatrixKind::hierarchical);
     for (const auto& kind : problems())
         all["problems"].push_back({{"name", kind.name},
                                    {"arguments", kind.arguments},

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "compression.hpp"
+#include "layout.hpp"
 #include "stretto/comm/collective.hpp"
 
 namespace stretto {
@@ -63,6 +64,14 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
     agree(comm, [&] { pieces = compression.run(own, begin, end, costs); });
 
     agree(comm, [&] { pack(pieces, compression); });
+    for (const auto& piece : pieces)
+        blocks_.push_back({piece.row, piece.rows, piece.col, piece.cols, piece.rank, piece.single, piece.mirrored});
+    plan_exchange(blocks_);
+    take_stock(pieces, compression.refilled());
+    statistics_.seconds = all_max(comm, to_seconds(Clock::now() - start));
+}
+
+void HMatrix::take_stock(const std::vector<Piece>& pieces, Global refilled) {
     Global dense = 0, low_rank = 0, zero = 0, values = 0, sum = 0, singles = 0, most = 0;
     for (const auto& piece : pieces) {
         ++(piece.rank < 0 ? dense : low_rank);
@@ -71,12 +80,11 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
         singles += piece.single ? static_cast<Global>(piece.size()) : 0;
         sum += std::max(piece.rank, 0);
         most = std::max<Global>(most, piece.rank);
-        blocks_.push_back({piece.row, piece.rows, piece.col, piece.cols, piece.rank, piece.single, piece.mirrored});
     }
-    plan_exchange(blocks_);
+    const Comm& comm = *comm_;
     statistics_.dense_blocks = all_sum(comm, dense);
     statistics_.low_rank_blocks = all_sum(comm, low_rank);
-    statistics_.refilled = all_sum(comm, compression.refilled());
+    statistics_.refilled = all_sum(comm, refilled);
     statistics_.zero_blocks = all_sum(comm, zero);
     statistics_.values = all_sum(comm, values);
     statistics_.ranks = all_sum(comm, sum);
@@ -84,14 +92,13 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
     statistics_.single = statistics_.values > 0
                              ? static_cast<double>(all_sum(comm, singles)) / static_cast<double>(statistics_.values)
                              : 0;
-    double mine = static_cast<double>(values_.size());
+    stored_ = static_cast<double>(values_.size());
     for (const auto& work : work_)
         for (const auto* list :
              {&work.dense_here, &work.dense_there, &work.adjoint_here, &work.adjoint_there, &work.forward, &work.sums})
-            mine += static_cast<double>(list->size() * sizeof(HMatrixPanel));
-    statistics_.bytes = all_sum(comm, mine);
-    statistics_.largest_rank = all_max(comm, mine);
-    statistics_.seconds = all_max(comm, to_seconds(Clock::now() - start));
+            stored_ += static_cast<double>(list->size() * sizeof(HMatrixPanel));
+    statistics_.bytes = all_sum(comm, stored_);
+    statistics_.largest_rank = all_max(comm, stored_);
 }
 
 /// Rows of every rank: whole leaves, at equal costs as far as that goes.
@@ -125,152 +132,22 @@ void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<
     partition_ = Partition(std::move(first));
 }
 
-/// A panel of a piece and where its values go.
-struct HMatrix::Store {
-    enum Use { dense_here, dense_there, left, right_here, right_there };  // there: needs columns of other ranks
-    std::size_t piece;
-    Use use;
-    Index rows, cols;
-    bool single;
-    std::size_t thread = 0, at = 0;
-
-    bool right() const { return use >= right_here; }
-    std::size_t bytes() const { return panel_bytes(rows, cols, single); }
-};
-
-std::vector<HMatrix::Store> HMatrix::lay_out(const std::vector<Piece>& pieces) {
-    using enum Store::Use;
-    static constexpr int order[] = {0, 2, 4, 1, 3};  // in which a product comes to them
-    const auto threads = static_cast<std::size_t>(threads_);
-    const Index begin = first_, end = begin + local_rows(), padded = round_up(local_rows(), panel_rows);
-    std::vector<Store> stores;
-    std::vector<double> cost(static_cast<std::size_t>(padded / panel_rows) + 1, 0.0);  // of y's panels, as differences
-    const auto spend = [&](Index row, Index rows, double bytes) {
-        const auto first = static_cast<std::size_t>(row / panel_rows),
-                   panels = static_cast<std::size_t>(round_up(rows, panel_rows) / panel_rows);
-        cost[first] += bytes / static_cast<double>(panels);
-        cost[first + panels] -= bytes / static_cast<double>(panels);
-    };
-    double right_bytes = 0;
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-        const Piece& piece = pieces[k];
-        const bool there = piece.col < begin || piece.col + piece.cols > end;
-        if (piece.rank == 0) continue;
-        stores.push_back({k,
-                          piece.rank > 0 ? left
-                          : there        ? dense_there
-                                         : dense_here,
-                          piece.rows, piece.rank > 0 ? piece.rank : piece.cols, piece.single});
-        auto bytes = static_cast<double>(stores.back().bytes());
-        spend(piece.row - begin, piece.rows, bytes);
-        if (piece.rank < 0) continue;
-        stores.push_back({k, there ? right_there : right_here, piece.cols, piece.rank, piece.single});
-        bytes = static_cast<double>(stores.back().bytes());
-        if (piece.mirrored) spend(piece.col - begin, piece.cols, bytes);
-        right_bytes += bytes;
-    }
-    std::partial_sum(cost.begin(), cost.end(), cost.begin());
-    std::partial_sum(cost.begin(), cost.end(), cost.begin());
-    work_.assign(threads, {});
-    diagonal_.clear();
-    products_ = 0;
-    for (std::size_t t = 0; t < threads; ++t) {
-        const double wanted = cost.back() * static_cast<double>(t + 1) / static_cast<double>(threads);
-        const auto cut = static_cast<Index>(std::ranges::lower_bound(cost, wanted) - cost.begin()) * panel_rows;
-        work_[t].first_row = t == 0 ? 0 : work_[t - 1].end_row;
-        work_[t].end_row = t + 1 == threads ? padded : std::clamp(cut, work_[t].first_row, padded);
-    }
-    // Vᵀx is dealt by bytes, the rest to whom the first row of y belongs.
-    double done = 0;
-    for (Store& store : stores) {
-        if (store.right()) {
-            store.thread =
-                std::min(threads - 1, static_cast<std::size_t>(done / right_bytes * static_cast<double>(threads)));
-            done += static_cast<double>(store.bytes());
-        } else {
-            while (work_[store.thread].end_row <= pieces[store.piece].row - begin) ++store.thread;
-        }
-    }
-    std::ranges::stable_sort(stores, {}, [&](const Store& store) {
-        return std::tuple(store.thread << 8 | static_cast<std::size_t>(2 * order[store.use] + store.single),
-                          static_cast<std::uint64_t>(round_up(store.rows, panel_rows)) << 32 |
-                              static_cast<std::uint64_t>(store.cols));
-    });
-    std::size_t total = 0;
-    std::vector<std::pair<Index, Index>> products(pieces.size());  // where Vᵀx and Uᵀx go
-    for (Store& store : stores) {
-        if (&store == stores.data() || store.thread != (&store - 1)->thread) total = round_up(total, std::size_t{64});
-        store.at = total;
-        total += store.bytes();
-        // In this order they are written.
-        auto& [right, other] = products[store.piece];
-        if (store.right() || pieces[store.piece].mirrored) {
-            (store.right() ? right : other) = products_;
-            products_ += store.cols;
-        }
-    }
-    for (const Store& store : stores) {
-        const Piece& piece = pieces[store.piece];
-        ThreadWork& own = work_[store.thread];
-        const bool is_right = store.right();
-        const auto [right, other] = products[store.piece];
-        const auto slab = static_cast<std::size_t>(panel_rows * store.cols) * (piece.single ? 4 : 8);
-        // y += panel · (x or t at col), every thread its rows of y.
-        const auto forward = [&](std::vector<HMatrixPanel> ThreadWork::* list, Index row, Index col) {
-            for (auto& work : work_) {
-                const Index from = std::max(row, work.first_row), to = std::min(row + store.rows, work.end_row);
-                if (from < to)
-                    (work.*list)
-                        .push_back({store.at + static_cast<std::size_t>((from - row) / panel_rows) * slab, from,
-                                    to - from, col, store.cols, piece.single});
-            }
-        };
-        const HMatrixPanel whole{store.at,    is_right ? piece.col : piece.row, store.rows, right, store.cols,
-                                 piece.single};
-        if (piece.row == piece.col && piece.rank < 0)
-            diagonal_.push_back({store.at, piece.row - begin, piece.rows, 0, piece.cols, piece.single});
-        HMatrixPanel mirror = whole;
-        mirror.col = other;
-        switch (store.use) {
-            case dense_here: forward(&ThreadWork::dense_here, piece.row - begin, piece.col); break;
-            case dense_there: forward(&ThreadWork::dense_there, piece.row - begin, piece.col); break;
-            case left: forward(&ThreadWork::forward, piece.row - begin, right); break;
-            case right_here: own.adjoint_here.push_back(whole); break;
-            case right_there: own.adjoint_there.push_back(whole); break;
-        }
-        if (!piece.mirrored) continue;
-        if (is_right) {
-            forward(&ThreadWork::forward, piece.col - begin, other);
-            continue;
-        }
-        own.adjoint_here.push_back(mirror);
-        if (piece.rank > 0) continue;
-        // Bᵀx goes through t: these rows of y may be another thread's.
-        for (auto& work : work_) {
-            const Index row = piece.col - begin, from = std::max(row, work.first_row),
-                        to = std::min(row + piece.cols, work.end_row);
-            if (from < to) work.sums.push_back({0, from, to - from, other + from - row, 1, false});
-        }
-    }
-    std::ranges::sort(diagonal_, {}, &HMatrixPanel::row);
-    values_ = Buffer<std::byte>(total);
-    return stores;
-}
-
-/// False: some dense blocks do not fit into single precision, and are marked so.
-bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<Store>& stores, Compression& compression) {
+/// Puts the values where products will read them. False: some dense blocks do not fit into single precision, and are
+/// marked so.
+bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPanel>& panels,
+                          Compression& compression) {
     std::vector<std::vector<double>> scratch(static_cast<std::size_t>(threads_));
     std::atomic<bool> all_fit{true};
     constexpr std::size_t some = 64;  // a thread takes at a time
-    compression.each((stores.size() + some - 1) / some, [&](std::size_t part, std::size_t thread) {
+    compression.each((panels.size() + some - 1) / some, [&](std::size_t part, std::size_t thread) {
         double filled = 0;
-        for (std::size_t k = part * some; k < std::min(stores.size(), (part + 1) * some); ++k) {
-            const Store& store = stores[k];
-            Piece& piece = pieces[store.piece];
-            std::byte* const to = values_.data() + store.at;
+        for (std::size_t k = part * some; k < std::min(panels.size(), (part + 1) * some); ++k) {
+            const PlacedPanel& panel = panels[k];
+            Piece& piece = pieces[panel.piece];
+            std::byte* const to = values_.data() + panel.at;
             if (piece.rank > 0) {
-                const auto skip = store.right() ? panel_bytes(piece.rows, piece.rank, piece.single) : 0;
-                std::memcpy(to, piece.panels + skip, store.bytes());
+                const auto skip = panel.right() ? panel_bytes(piece.rows, piece.rank, piece.single) : 0;
+                std::memcpy(to, piece.panels + skip, panel.bytes());
             } else {
                 if (!compression.fill(piece, to, scratch[thread])) {
                     piece.single = false;
@@ -284,9 +161,16 @@ bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<Store>& 
     return all_fit;
 }
 
-/// Puts the values where products will read them, and lists what each thread does.
+/// Lays the panels out, again where some turn out to need double precision.
 void HMatrix::pack(std::vector<Piece>& pieces, Compression& compression) {
-    while (!fill_panels(pieces, lay_out(pieces), compression)) {
+    for (bool all_fit = false; !all_fit;) {
+        Layout layout(pieces, first_, local_rows(), threads_);
+        work_ = std::move(layout.work);
+        diagonal_ = std::move(layout.diagonal);
+        products_ = layout.products;
+        values_ = {};  // before the next, which may be larger
+        values_ = Buffer<std::byte>(layout.bytes);
+        all_fit = fill_panels(pieces, layout.panels, compression);
     }
 }
 
@@ -299,22 +183,21 @@ void HMatrix::plan_exchange(const std::vector<BlockInfo>& blocks) {
     std::vector<std::vector<RankRange>> asked(static_cast<std::size_t>(comm_->size()));
     for (int p = 0; p < comm_->size(); ++p) {
         if (p == comm_->rank()) continue;
-        auto& stretches = asked[static_cast<std::size_t>(p)];
+        auto& ranges = asked[static_cast<std::size_t>(p)];
         for (auto row = static_cast<Index>(partition_.first(p)); row < partition_.first(p + 1); row += panel_rows) {
             if (!needed[static_cast<std::size_t>(row / panel_rows)]) continue;
-            if (!stretches.empty() && row - stretches.back().end < gap_worth_a_message)
-                stretches.back().end = row + panel_rows;
+            if (!ranges.empty() && row - ranges.back().end < gap_worth_a_message)
+                ranges.back().end = row + panel_rows;
             else
-                stretches.push_back({p, row, row + panel_rows});
+                ranges.push_back({p, row, row + panel_rows});
         }
-        for (auto& stretch : stretches) {
-            receives_.push_back(stretch);
-            received_ += stretch.end - stretch.begin;
-            stretch.rank = comm_->rank();
+        for (auto& range : ranges) {
+            receives_.push_back(range);
+            received_ += range.end - range.begin;
+            range.rank = comm_->rank();
         }
     }
-    for (const auto& stretches : all_to_all(*comm_, asked))
-        sends_.insert(sends_.end(), stretches.begin(), stretches.end());
+    for (const auto& ranges : all_to_all(*comm_, asked)) sends_.insert(sends_.end(), ranges.begin(), ranges.end());
 }
 
 double HMatrix::bytes(int columns) const {

@@ -13,29 +13,26 @@ namespace stretto {
 using namespace panels;
 
 HMatrix::Vectors& HMatrix::vectors(int columns) const {
-    const auto [found, fresh] = vectors_.try_emplace(columns);
-    Vectors& v = found->second;
-    if (!fresh) return v;
-    const auto m = static_cast<std::size_t>(columns);
-    const auto zeros = [&](Index rows) {
-        Buffer<double> buffer(static_cast<std::size_t>(round_up(rows, panel_rows)) * m);
-        std::ranges::fill(buffer.values(), 0.0);
-        return buffer;
-    };
-    v.x = zeros(tree_.size());
-    v.y = zeros(local_rows());
-    v.t = zeros(products_);
-    const auto messages = [&](const std::vector<RankRange>& stretches) {
-        std::vector<Message> result;
-        for (const auto& [rank, begin, end] : stretches)
-            add_messages(
-                result, rank,
-                v.x.values().subspan(static_cast<std::size_t>(begin) * m, static_cast<std::size_t>(end - begin) * m));
-        return result;
-    };
-    v.receives = messages(receives_);
-    v.sends = messages(sends_);
-    return v;
+    return vectors_.at(columns, [&] {
+        const auto m = static_cast<std::size_t>(columns);
+        const auto zeros = [&](Index rows) {
+            Buffer<double> buffer(static_cast<std::size_t>(round_up(rows, panel_rows)) * m);
+            std::ranges::fill(buffer.values(), 0.0);
+            return buffer;
+        };
+        Vectors v{zeros(tree_.size()), zeros(local_rows()), zeros(products_), {}, {}};
+        const auto messages = [&](const std::vector<RankRange>& ranges) {
+            std::vector<Message> result;
+            for (const auto& [rank, begin, end] : ranges)
+                add_messages(result, rank,
+                             v.x.values().subspan(static_cast<std::size_t>(begin) * m,
+                                                  static_cast<std::size_t>(end - begin) * m));
+            return result;
+        };
+        v.receives = messages(receives_);
+        v.sends = messages(sends_);
+        return v;
+    });
 }
 
 /// y = A x, where x begins with row `first` of all; exchange(v) starts to bring the others.
@@ -138,14 +135,11 @@ Pending HMatrix::start_gather(MultiVector<double> y, std::span<double> numbers) 
     sends.clear();
     for (int p = 0; p < comm_->size(); ++p) {
         if (p == comm_->rank()) continue;
-        const auto add = [&](std::vector<Message>& to, std::span<std::byte> data) {
-            each_message(data, [&](std::span<std::byte> piece) { to.push_back({p, piece}); });
-        };
-        add(receives, std::as_writable_bytes(rows_of(y, p).values()));
-        add(sends, std::as_writable_bytes(rows_of(y, comm_->rank()).values()));
+        add_messages(receives, p, rows_of(y, p).values());
+        add_messages(sends, p, rows_of(y, comm_->rank()).values());
         if (numbers.empty()) continue;
-        add(receives, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(p), 1)));
-        add(sends, std::as_writable_bytes(numbers.subspan(static_cast<std::size_t>(comm_->rank()), 1)));
+        add_messages(receives, p, numbers.subspan(static_cast<std::size_t>(p), 1));
+        add_messages(sends, p, numbers.subspan(static_cast<std::size_t>(comm_->rank()), 1));
     }
     return comm_->start_exchange(receives, sends);
 }

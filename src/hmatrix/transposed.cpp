@@ -12,33 +12,35 @@ namespace stretto {
 using namespace panels;
 
 HMatrix::TransposedVectors& HMatrix::transposed_vectors(int columns) const {
-    const auto [found, fresh] = transposed_vectors_.try_emplace(columns);
-    TransposedVectors& v = found->second;
-    if (!fresh) return v;
-    const auto m = static_cast<std::size_t>(columns);
-    const auto values = [&](Index rows) { return static_cast<std::size_t>(round_up(rows, panel_rows)) * m; };
-    v.x = Buffer<double>(values(local_rows()));
-    std::ranges::fill(v.x.values(), 0.0);
-    for (int t = 0; t < threads_; ++t) {
-        auto& sums = v.by_thread.emplace_back();
-        sums.y = Buffer<double>(values(tree_.size()));
-        sums.t = Buffer<double>(values(products_));
-    }
-    // What a product receives, its transposed sends, and the other way round.
-    Index received = 0;
-    for (const auto& stretch : sends_) received += stretch.end - stretch.begin;
-    v.received = Buffer<double>(values(received));
-    for (const auto& [rank, begin, end] : receives_)
-        add_messages(v.sends, rank,
-                     v.by_thread[0].y.values().subspan(static_cast<std::size_t>(begin) * m,
-                                                       static_cast<std::size_t>(end - begin) * m));
-    std::size_t at = 0;
-    for (const auto& [rank, begin, end] : sends_) {
-        const auto size = static_cast<std::size_t>(end - begin) * m;
-        add_messages(v.receives, rank, v.received.values().subspan(at, size));
-        at += size;
-    }
-    return v;
+    return transposed_vectors_.at(columns, [&] {
+        TransposedVectors v;
+        const auto m = static_cast<std::size_t>(columns);
+        const auto values = [&](Index rows) { return static_cast<std::size_t>(round_up(rows, panel_rows)) * m; };
+        v.x = Buffer<double>(values(local_rows()));
+        std::ranges::fill(v.x.values(), 0.0);
+        for (const ThreadWork& work : work_) {
+            Index widest = 0;
+            for (const auto* list : {&work.dense_here, &work.dense_there, &work.forward})
+                for (const HMatrixPanel& p : *list) widest = std::max(widest, p.cols);
+            v.by_thread.push_back({Buffer<double>(values(tree_.size())), Buffer<double>(values(products_)),
+                                   Buffer<double>(values(widest))});
+        }
+        // What a product receives, its transposed sends, and the other way round.
+        Index received = 0;
+        for (const auto& range : sends_) received += range.end - range.begin;
+        v.received = Buffer<double>(values(received));
+        for (const auto& [rank, begin, end] : receives_)
+            add_messages(v.sends, rank,
+                         v.by_thread[0].y.values().subspan(static_cast<std::size_t>(begin) * m,
+                                                           static_cast<std::size_t>(end - begin) * m));
+        std::size_t at = 0;
+        for (const auto& [rank, begin, end] : sends_) {
+            const auto size = static_cast<std::size_t>(end - begin) * m;
+            add_messages(v.receives, rank, v.received.values().subspan(at, size));
+            at += size;
+        }
+        return v;
+    });
 }
 
 void HMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> y) const {
@@ -61,7 +63,6 @@ void HMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> y) cons
         for (const HMatrixPanel& p : list) {
             HMatrixPanel here = p;
             here.col = 0;
-            own.products.resize(static_cast<std::size_t>(round_up(p.cols, panel_rows)) * static_cast<std::size_t>(m));
             with_values(here, values_.data(), [&](const HMatrixPanel& panel, const auto* values) {
                 each_width(m, [&]<int width, bool one>(int column) {
                     adjoint_panel<width, one>(panel, values, v.x.data(), own.products.data(), m, column);

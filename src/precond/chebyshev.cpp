@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <complex>
 
 #include "../sparse/forms/row_sums.hpp"
 #include "kinds.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
-
-extern "C" void dhseqr_(const char* job, const char* vectors, const int* n, const int* low, const int* high, double* h,
-                        const int* ldh, double* real, double* imaginary, double* z, const int* ldz, double* work,
-                        const int* size, int* info);
+#include "stretto/core/scratch.hpp"
+#include "stretto/methods/parts/newton_basis.hpp"
 
 namespace stretto {
 namespace {
@@ -55,14 +54,15 @@ private:
 
     /// Work vectors for m columns: the residual, the last step, and A times it.
     struct Work {
-        std::vector<double> residual, step, product;
+        Buffer<double> residual, step, product;
     };
 
     template <class Product>
     void run(MultiVector<double> r, MultiVector<double> z, Product&& product) const {
         A_->comm().charge(vector_bytes(r.columns()));
-        auto& [residual, step, image] = work_[r.columns()];
-        for (auto* vector : {&residual, &step, &image}) vector->resize(r.size());
+        const auto& [residual, step, image] = work_.at(r.columns(), [&] {
+            return Work{Buffer<double>(r.size()), Buffer<double>(r.size()), Buffer<double>(r.size())};
+        });
         const MultiVector<double> direction(step.data(), r.rows(), r.columns()),
             imaged(image.data(), r.rows(), r.columns());
         double rho = radius_ / middle_;
@@ -92,64 +92,68 @@ private:
         }
     }
 
-    /// Collective. Somewhat above the largest real part of an eigenvalue of D⁻¹A, and not above its largest row sum,
-    /// which bounds them all.
-    double find_end() {
-        constexpr int most_steps = 12;
-        constexpr double margin = 1.1;
-        const Comm& comm = A_->comm();
-        const auto n = inverse_.size();
-        double row_sum = 0;
+    /// Collective. The largest row sum of |D⁻¹A|, which bounds all eigenvalues.
+    double largest_row_sum() const {
+        double largest = 0;
         for (Index i = 0; i < A_->local_rows(); ++i) {
             double sum = 0;
             for (const double value : A_->row(i).values) sum += std::abs(value);
-            row_sum = std::max(row_sum, sum * std::abs(inverse_[static_cast<std::size_t>(i)]));
+            largest = std::max(largest, sum * std::abs(inverse_[static_cast<std::size_t>(i)]));
         }
-        row_sum = all_max(comm, row_sum);
+        return all_max(A_->comm(), largest);
+    }
 
+    /// Collective. Ritz values of D⁻¹A after a few steps of Arnoldi's method; fewer where the space ends, below
+    /// `negligible`.
+    std::vector<std::complex<double>> ritz_values(double negligible) const {
+        constexpr int most_steps = 12;
+        const Comm& comm = A_->comm();
+        const auto n = inverse_.size();
         const auto dot = [&](const std::vector<double>& a, const std::vector<double>& b) {
             double sum = 0;
             for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
             return all_sum(comm, sum);
         };
-        std::vector<std::vector<double>> basis(1, std::vector<double>(n));
-        const Global first = A_->partition().first(comm.rank());
-        for (std::size_t i = 0; i < n; ++i) basis[0][i] = uniform(1, first + static_cast<Global>(i), 0);
         const auto normalise = [&](std::vector<double>& v) {
             const double norm = std::sqrt(dot(v, v));
             if (norm > 0)
                 for (double& value : v) value /= norm;
             return norm;
         };
+        std::vector<std::vector<double>> basis(1, std::vector<double>(n));
+        const Global first = A_->partition().first(comm.rank());
+        for (std::size_t i = 0; i < n; ++i) basis[0][i] = uniform(1, first + static_cast<Global>(i), 0);
         double norm = normalise(basis[0]);
-        std::vector<double> h(std::size_t{most_steps} * most_steps);
-        const auto entry = [&](int row, int column) -> double& {  // by columns, as LAPACK wants it
-            return h[static_cast<std::size_t>(column) * most_steps + static_cast<std::size_t>(row)];
-        };
+        double h[most_steps][most_steps] = {};  // column by column
         int steps = 0;
-        while (steps < most_steps && norm > 1e-12 * row_sum && std::isfinite(norm)) {
+        while (steps < most_steps && norm > negligible && std::isfinite(norm)) {
             std::vector<double> next(n);
             A_->apply({basis.back().data(), A_->local_rows(), 1}, {next.data(), A_->local_rows(), 1});
             for (std::size_t i = 0; i < n; ++i) next[i] *= inverse_[i];
             for (int j = 0; j <= steps; ++j) {
                 const auto& other = basis[static_cast<std::size_t>(j)];
-                const double overlap = dot(next, other);
-                entry(j, steps) = overlap;
+                const double overlap = h[steps][j] = dot(next, other);
                 for (std::size_t i = 0; i < n; ++i) next[i] -= overlap * other[i];
             }
             norm = normalise(next);
-            if (++steps < most_steps) entry(steps, steps - 1) = norm;
+            if (++steps < most_steps) h[steps - 1][steps] = norm;
             basis.push_back(std::move(next));
         }
-        double real[most_steps], imaginary[most_steps], z = 0, work[11 * most_steps];
-        const int one = 1, lead = most_steps, size = 11 * most_steps;
-        int info = 0;
-        dhseqr_("E", "N", &steps, &one, &steps, h.data(), &lead, real, imaginary, &z, &one, work, &size, &info);
+        if (steps == 0) return {};
+        std::vector<double> H;
+        for (int j = 0; j < steps; ++j) H.insert(H.end(), h[j], h[j] + steps);
+        return hessenberg_eigenvalues(H, steps);
+    }
+
+    /// Collective. Somewhat above the largest real part of an eigenvalue of D⁻¹A, and not above its largest row sum.
+    double find_end() {
+        constexpr double margin = 1.1;
+        const double row_sum = largest_row_sum();
         double largest = 0, smallest = 0, sideways = 0;
-        for (int k = 0; k < (info == 0 ? steps : 0); ++k) {
-            largest = std::max(largest, real[k]);
-            smallest = std::min(smallest, real[k]);
-            sideways = std::max(sideways, std::abs(imaginary[k]));
+        for (const auto& value : ritz_values(1e-12 * row_sum)) {
+            largest = std::max(largest, value.real());
+            smallest = std::min(smallest, value.real());
+            sideways = std::max(sideways, std::abs(value.imag()));
         }
         if (smallest < -1e-3 * largest)
             remarks_.push_back(fmt::format(
@@ -169,7 +173,7 @@ private:
     std::vector<double> inverse_;  // of the diagonal
     double middle_ = 0, radius_ = 0;
     std::vector<std::string> remarks_;
-    mutable std::map<int, Work> work_;  // by number of columns
+    Scratch<Work> work_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "../sparse/forms/row_sums.hpp"
 #include "stretto/comm/collective.hpp"
@@ -24,14 +25,26 @@ void divide_rows(Columns m, const double* inverse, const double* from, double* t
 }  // namespace
 
 Jacobi::Jacobi(const CsrMatrix<double>& A)
-    : comm_(&A.comm()), threads_(A.threads()), inverse_(static_cast<std::size_t>(A.local_rows())) {
-    const std::vector<double> diagonal = A.diagonal();
+    : A_(&A), comm_(&A.comm()), threads_(A.threads()), inverse_(static_cast<std::size_t>(A.local_rows())) {
+    update();
+}
+
+bool Jacobi::update() {
+    std::atomic<Global> zeros{0};
     parallel(threads_, [&](int t, int threads) {
         const Share rows(inverse_.size(), t, threads);
-        for (std::size_t row = rows.begin; row < rows.end; ++row)
-            inverse_[row] = diagonal[row] == 0 ? 1 : 1 / diagonal[row];
+        Global mine = 0;
+        for (std::size_t i = rows.begin; i < rows.end; ++i) {
+            const auto [columns, values] = A_->row(static_cast<Index>(i));
+            const auto at = std::ranges::find(columns, static_cast<Index>(i)) - columns.begin();
+            const double diagonal = static_cast<std::size_t>(at) < values.size() ? values[at] : 0;
+            mine += diagonal == 0;
+            inverse_[i] = diagonal == 0 ? 1 : 1 / diagonal;
+        }
+        zeros += mine;
     });
-    zeros_ = all_sum(A.comm(), static_cast<Global>(std::ranges::count(diagonal, 0.0)));
+    zeros_ = all_sum(*comm_, zeros.load());
+    return true;
 }
 
 void Jacobi::divide(MultiVector<double> r, MultiVector<double> z, const RowWork* work) const {

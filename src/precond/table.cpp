@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "kinds.hpp"
-#include "local.hpp"
+#include "local/solver.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/precond/diagonal_blocks.hpp"
+#include "stretto/precond/inner_iterations.hpp"
 #include "stretto/precond/jacobi.hpp"
 
 namespace stretto {
@@ -32,6 +34,32 @@ constexpr OptionInfo amg_options[] = {
     {"sweeps", 1, 1, 100, "of smoothing, before and after", true},
     {"aggressive", 0, 0, 100, "levels of aggressive coarsening: less memory, more iterations", true}};
 
+constexpr OptionInfo inner_iterations_options[] = {{"iterations", 20, 1, 1e6, "inner ones", true}};
+
+bool solver_is_symmetric(const Options& options) { return local_solver(options.choice("inner")).symmetric; }
+bool schwarz_is_symmetric(const Options& options) {
+    return solver_is_symmetric(options) && options.number("restricted") == 0;
+}
+
+std::unique_ptr<Preconditioner> make_inner_iterations(const HMatrix& A, const HMatrixOrigin& origin,
+                                                      const Options& options) {
+    if (!origin.geometry || !origin.fill)
+        throw InputError("inner makes a coarser matrix: it needs the geometry and the kernel (HMatrixOrigin)");
+    HMatrixOptions coarse = origin.options;
+    coarse.max_rank = 1;
+    coarse.announce = nullptr;
+    coarse.partition = A.partition();
+    return std::make_unique<InnerIterations>(HMatrix(A.comm(), *origin.geometry, *origin.fill, coarse),
+                                             static_cast<int>(options.number("iterations")));
+}
+
+std::string names(MatrixKind matrix) {
+    std::string all;
+    for (const auto& kind : preconditioners())
+        if (kind.takes(matrix)) all += fmt::format("{}{}", all.empty() ? "" : ", ", kind.name);
+    return all;
+}
+
 }  // namespace
 
 std::span<const PreconditionerKind> preconditioners() {
@@ -40,46 +68,64 @@ std::span<const PreconditionerKind> preconditioners() {
          .title = "no preconditioner",
          .source = "",
          .options = {},
-         .make = [](const CsrMatrix<double>&, const Options&) { return std::unique_ptr<Preconditioner>(); }},
+         .of_sparse = [](const CsrMatrix<double>&, const Options&) { return std::unique_ptr<Preconditioner>(); },
+         .of_hierarchical = [](const HMatrix&, const HMatrixOrigin&,
+                               const Options&) { return std::unique_ptr<Preconditioner>(); },
+         .replicated = true},
         {.name = "jacobi",
          .title = "the diagonal of A",
          .source = "Jacobi 1845",
          .options = {},
-         .make = [](const CsrMatrix<double>& A, const Options&) -> std::unique_ptr<Preconditioner> {
+         .of_sparse = [](const CsrMatrix<double>& A, const Options&) -> std::unique_ptr<Preconditioner> {
              return std::make_unique<Jacobi>(A);
          }},
         {.name = "block_jacobi",
          .title = "blocks of each rank, solved exactly or approximately",
          .source = "Meijerink and van der Vorst 1977 (ilu0, ic0); Saad 1994 (ilut); Grote and Huckle 1997 (sai)",
          .options = block_jacobi_options,
-         .make = make_block_jacobi},
+         .of_sparse = make_block_jacobi,
+         .symmetric = solver_is_symmetric},
         {.name = "additive_schwarz",
          .title = "blocks that overlap",
          .source = "Cai and Sarkis 1999",
          .options = schwarz_options,
-         .make = make_additive_schwarz},
+         .of_sparse = make_additive_schwarz,
+         .symmetric = schwarz_is_symmetric},
         {.name = "chebyshev",
          .title = "a polynomial in D⁻¹A, without reductions",
          .source = "Johnson, Micchelli and Paul 1983",
          .options = chebyshev_options,
-         .make = make_chebyshev},
+         .of_sparse = make_chebyshev},
         {.name = "amg",
          .title = "algebraic multigrid: a V-cycle of hypre's BoomerAMG",
          .source = "Henson and Yang 2002",
          .options = amg_options,
-         .make = make_amg},
+         .of_sparse = make_amg},
+        {.name = "block_jacobi",
+         .title = "the dense blocks on the diagonal, inverted",
+         .source = "Jacobi 1845",
+         .options = {},
+         .of_hierarchical = [](const HMatrix& A, const HMatrixOrigin& origin, const Options&)
+             -> std::unique_ptr<Preconditioner> { return std::make_unique<DiagonalBlocks>(A, origin.replicated); },
+         .replicated = true},
+        {.name = "inner",
+         .title = "bicgstab with a coarser matrix, whose blocks have rank one",
+         .source = "Ida, Iwashita, Mifune and Takahashi 2015",
+         .options = inner_iterations_options,
+         .of_hierarchical = make_inner_iterations,
+         .symmetric = [](const Options&) { return false; },
+         .varies = true},
     };
     return kinds;
 }
 
-std::unique_ptr<Preconditioner> make_preconditioner(const std::string& text, const CsrMatrix<double>& A) {
+PreconditionerChoice choose_preconditioner(const std::string& text, MatrixKind matrix) {
     Spec spec = parse_spec(text);
-    const auto kind = std::ranges::find(preconditioners(), spec.name, &PreconditionerKind::name);
-    if (kind == preconditioners().end()) {
-        std::string names;
-        for (const auto& each : preconditioners()) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
-        throw InputError(fmt::format("there is no preconditioner '{}'; there are: {}", spec.name, names));
-    }
+    const auto kind = std::ranges::find_if(
+        preconditioners(), [&](const auto& each) { return each.name == spec.name && each.takes(matrix); });
+    if (kind == preconditioners().end())
+        throw InputError(fmt::format("there is no preconditioner '{}'{}; there are: {}", spec.name,
+                                     matrix == MatrixKind::sparse ? "" : " for hierarchical matrices", names(matrix)));
     // block_jacobi:ilu0 is short for block_jacobi:inner=ilu0.
     const bool has_inner = std::ranges::find(kind->options, "inner", &OptionInfo::name) != kind->options.end();
     const bool given = std::ranges::any_of(spec.options, [](const auto& option) { return option.first == "inner"; });
@@ -87,9 +133,22 @@ std::unique_ptr<Preconditioner> make_preconditioner(const std::string& text, con
         spec.options.emplace_back("inner", spec.positional.front());
         spec.positional.erase(spec.positional.begin());
     }
-    const Options options(spec, kind->options);
+    Options options(spec, kind->options);
     if (has_inner) check_local_options(spec, options);
-    return kind->make(A, options);
+    return {&*kind, std::move(options)};
+}
+
+std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const CsrMatrix<double>& A) {
+    const auto [kind, options] = choose_preconditioner(spec, MatrixKind::sparse);
+    return kind->of_sparse(A, options);
+}
+
+std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const HMatrix& A,
+                                                    const HMatrixOrigin& origin) {
+    const auto [kind, options] = choose_preconditioner(spec, MatrixKind::hierarchical);
+    if (origin.replicated && !kind->replicated)
+        throw InputError(fmt::format("the preconditioner {} works with distributed vectors only", kind->name));
+    return kind->of_hierarchical(A, origin, options);
 }
 
 }  // namespace stretto

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products with hierarchical matrices, layouts, preconditioners made of them.
+// Products with hierarchical matrices, and their layouts.
 #include <gtest/gtest.h>
 
 #include "allocations.hpp"
 #include "hmatrix_cases.hpp"
 #include "stretto/driver/solver.hpp"
-#include "stretto/precond/hierarchical.hpp"
+#include "stretto/precond/diagonal_blocks.hpp"
 
 namespace stretto {
 namespace {
@@ -151,59 +151,6 @@ TEST(Replicated, PipelinedBicgstabHidesTheGatherBehindSums) {
         EXPECT_EQ(comm.gathers, gathers);
         EXPECT_NEAR(gathered.iterations, usual.iterations, 2);
         for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-7);
-    }
-}
-
-TEST(DiagonalBlocks, EverywhereIsTheSameAsInParts) {
-    MpiComm comm;
-    const auto geometry = geometries(500)[1].geometry;
-    HMatrixOptions options;
-    options.leaf = 16;
-    const HMatrix H(comm, geometry, fill_of(some_kernels[4], geometry), options);
-    const DiagonalBlocks parts(H), whole(H, true);
-    std::vector<double> r(500), z(500, NAN), w(500, NAN);
-    for (Index i = 0; i < 500; ++i) r[static_cast<std::size_t>(i)] = uniform(3, i);
-    const auto all = [](std::vector<double>& x) { return MultiVector<double>(x.data(), 500, 1); };
-    for (const bool transposed : {false, true}) {
-        const auto apply = [&](const DiagonalBlocks& M, MultiVector<double> from, MultiVector<double> to) {
-            transposed ? M.apply_transpose(from, to) : M.apply(from, to);
-        };
-        apply(parts, H.rows_of(all(r), comm.rank()), H.rows_of(all(z), comm.rank()));
-        H.start_gather(all(z)).wait();
-        apply(whole, all(r), all(w));
-        EXPECT_EQ(z, w);
-    }
-}
-
-TEST(InnerIterations, FlexibleMethodsTakeThem) {
-    MpiComm comm;
-    const auto geometry = geometries(800).front().geometry;
-    const auto fill = fill_of(some_kernels[0], geometry);
-    HMatrixOptions options;
-    const HMatrix H(comm, geometry, fill, options);
-    options.max_rank = 1;
-    options.partition = H.partition();
-    const HMatrix coarse(comm, geometry, fill, options);
-    const InnerIterations inner(coarse, 20);
-    const Index n = H.local_rows();
-    for (const int m : {1, 2}) {
-        const auto size = static_cast<std::size_t>(n * m);
-        std::vector<double> b(size), x(size);
-        for (std::size_t i = 0; i < size; ++i) b[i] = std::sin(0.1 * static_cast<double>(i));
-        int plain = 0;
-        for (const char* method : {"gmres", "gmres:flexible=1", "gmres:flexible=1,orth=mgs", "bicgstab"}) {
-            std::ranges::fill(x, 0.0);
-            SolveOptions solver;
-            solver.method = method;
-            const bool first = plain == 0;
-            const AnyOperator<double> M = first ? AnyOperator<double>() : AnyOperator<double>(inner);
-            const auto result = solve<double>(comm, H, M, {b.data(), n, m}, {x.data(), n, m}, solver);
-            EXPECT_TRUE(result.converged()) << method;
-            if (first)
-                plain = result.iterations;
-            else
-                EXPECT_LT(result.iterations, plain / 2) << method;
-        }
     }
 }
 

@@ -1,205 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Preconditioners of sparse matrices: their algebra, alone and inside methods.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <optional>
 
-#include "stretto/io/matrix_market.hpp"
-#include "stretto/precond/table.hpp"
-#include "stretto/system/prepare.hpp"
-#include "systems.hpp"
+#include "allocations.hpp"
+#include "preconditioner_cases.hpp"
 
 namespace stretto {
 namespace {
-
-using Formula = std::function<double(Global, Global)>;
-
-/// Rows by columns, for small matrices.
-struct Dense {
-    Global n;
-    std::vector<double> values;
-    explicit Dense(Global size) : n(size), values(static_cast<std::size_t>(size * size)) {}
-    double& operator()(Global i, Global j) { return values[static_cast<std::size_t>(i * n + j)]; }
-
-    Dense inverse() const {
-        Dense a = *this, result(n);
-        for (Global i = 0; i < n; ++i) result(i, i) = 1;
-        for (Global k = 0; k < n; ++k) {
-            Global pivot = k;
-            for (Global i = k; i < n; ++i)
-                if (std::abs(a(i, k)) > std::abs(a(pivot, k))) pivot = i;
-            for (auto* matrix : {&a, &result})
-                for (Global j = 0; j < n; ++j) std::swap((*matrix)(k, j), (*matrix)(pivot, j));
-            const double scale = 1 / a(k, k);
-            for (auto* matrix : {&a, &result})
-                for (Global j = 0; j < n; ++j) (*matrix)(k, j) *= scale;
-            for (Global i = 0; i < n; ++i) {
-                const double factor = i == k ? 0 : a(i, k);
-                for (auto* matrix : {&a, &result})
-                    for (Global j = 0; j < n && factor != 0; ++j) (*matrix)(i, j) -= factor * (*matrix)(k, j);
-            }
-        }
-        return result;
-    }
-};
-
-Dense dense(Global n, const Formula& formula) {
-    Dense result(n);
-    for (Global i = 0; i < n; ++i)
-        for (Global j = 0; j < n; ++j) result(i, j) = formula(i, j);
-    return result;
-}
-
-/// M⁻¹, from what it does to the unit vectors.
-Dense applied(const CsrMatrix<double>& A, const Preconditioner& M, bool transpose = false) {
-    const auto n = static_cast<int>(A.rows());
-    Values unit(A, n, [](Global i, int j) { return i == j ? 1.0 : 0.0; }), result(A, n);
-    transpose ? M.apply_transpose(unit.view(), result.view()) : M.apply(unit.view(), result.view());
-    Dense all(n);
-    const Global first = A.partition().first(A.comm().rank());
-    for (Index i = 0; i < A.local_rows(); ++i)
-        for (int j = 0; j < n; ++j) all(first + i, j) = result.view()(i, j);
-    MPI_Allreduce(MPI_IN_PLACE, all.values.data(), n * n, MPI_DOUBLE, MPI_SUM, A.comm().mpi());
-    return all;
-}
-
-/// The block of a row: of its rank, and there of `blocks`.
-int block_of(const CsrMatrix<double>& A, Global row, int blocks) {
-    const int rank = A.partition().owner(row);
-    const auto inside = Partition::even(A.partition().rows(rank), blocks);
-    return rank * blocks + inside.owner(row - A.partition().first(rank));
-}
-
-constexpr Global n = 30;
-
-/// Without symmetry, diagonally dominant by columns and rows, some of its pattern unsymmetric.
-double general(Global i, Global j) {
-    if (i == j) return 6 + static_cast<double>(i % 3);
-    if (std::abs(i - j) == 1 || std::abs(i - j) == 6) return -1 + 0.5 * uniform(3, i, j);
-    return (3 * i + j) % 11 == 0 && std::abs(i - j) < 9 ? 0.5 * uniform(4, i, j) : 0;
-}
-double symmetric(Global i, Global j) {
-    return i == j ? general(i, i) + 2 : general(std::min(i, j), std::max(i, j)) / 2;
-}
-
-const std::vector<std::string> with_transpose{"jacobi",
-                                              "block_jacobi:ilu0",
-                                              "block_jacobi:ilut,blocks=2",
-                                              "block_jacobi:sai",
-                                              "block_jacobi:sai,pattern=2,blocks=3",
-                                              "block_jacobi:lu",
-                                              "additive_schwarz:ilu0",
-                                              "additive_schwarz:lu,overlap=2,blocks=2",
-                                              "additive_schwarz:lu,restricted=0",
-                                              "chebyshev:degree=3"};
-const std::vector<std::string> for_symmetric{"block_jacobi:ic0", "block_jacobi:cholesky",
-                                             "additive_schwarz:cholesky,restricted=0,blocks=2"};
-
-bool has_amg(const CsrMatrix<double>& A) {
-    try {
-        (void)make_preconditioner("amg", A);
-        return true;
-    } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find("hypre"), std::string::npos) << error.what();
-        return false;
-    }
-}
-
-TEST(Preconditioners, IncompleteFactorsReproduceTheirBlocksOnThePattern) {
-    MpiComm comm;
-    for (const int blocks : {1, 2, 5}) {
-        for (const std::string inner : {"ilu0", "ic0"}) {
-            const Formula formula = inner == "ic0" ? symmetric : general;
-            const auto A = matrix(comm, n, formula);
-            const auto M = make_preconditioner("block_jacobi:" + inner + ",blocks=" + std::to_string(blocks), A);
-            Dense inverse = applied(A, *M), product = inverse.inverse();
-            double largest_elsewhere = 0;
-            for (Global i = 0; i < n; ++i)
-                for (Global j = 0; j < n; ++j) {
-                    const bool inside = block_of(A, i, blocks) == block_of(A, j, blocks);
-                    if (!inside) {
-                        EXPECT_EQ(inverse(i, j), 0) << inner << " across blocks: " << i << ", " << j;
-                    } else if (formula(i, j) != 0) {
-                        EXPECT_NEAR(product(i, j), formula(i, j), 1e-12) << inner << ' ' << i << ", " << j;
-                    } else {
-                        largest_elsewhere = std::max(largest_elsewhere, std::abs(product(i, j)));
-                    }
-                }
-            if (comm.size() * blocks == 1) {
-                EXPECT_GT(largest_elsewhere, 1e-3) << "complete, not incomplete";
-            }
-        }
-    }
-}
-
-TEST(Preconditioners, ThresholdZeroIsComplete) {
-    MpiComm comm;
-    const auto A = matrix(comm, n, general);
-    const auto complete = make_preconditioner("block_jacobi:ilut,drop=0,fill=100", A);
-    const auto lu = make_preconditioner("block_jacobi:lu", A);
-    const auto sparse = make_preconditioner("block_jacobi:ilut,drop=0.1,fill=0", A);
-    Dense a = applied(A, *complete), b = applied(A, *lu), c = applied(A, *sparse);
-    double dropped = 0;
-    for (std::size_t k = 0; k < a.values.size(); ++k) {
-        EXPECT_NEAR(a.values[k], b.values[k], 1e-14);
-        dropped = std::max(dropped, std::abs(c.values[k] - b.values[k]));
-    }
-    EXPECT_GT(dropped, 1e-5);
-    EXPECT_LT(dropped, 0.1);
-    EXPECT_LT(all_sum(comm, sparse->stored()), all_sum(comm, complete->stored()));
-}
-
-TEST(Preconditioners, CompleteFactorsInvertTheirBlocks) {
-    MpiComm comm;
-    for (const int blocks : {1, 3})
-        for (const std::string inner : {"lu", "cholesky"}) {
-            const Formula formula = inner == "cholesky" ? symmetric : general;
-            const auto A = matrix(comm, n, formula);
-            const auto M = make_preconditioner("block_jacobi:" + inner + ",blocks=" + std::to_string(blocks), A);
-            Dense inverse = applied(A, *M);
-            Dense expected = dense(n, [&](Global i, Global j) {
-                                 return block_of(A, i, blocks) == block_of(A, j, blocks) ? formula(i, j) : 0;
-                             }).inverse();
-            for (std::size_t k = 0; k < inverse.values.size(); ++k)
-                EXPECT_NEAR(inverse.values[k], expected.values[k], 1e-14);
-        }
-}
-
-TEST(Preconditioners, ApproximateInverseIsTheBestOnItsPattern) {
-    MpiComm comm;
-    const auto A = matrix(comm, n, general);
-    for (const int blocks : {1, 2})
-        for (const int power : {1, 2}) {
-            const auto M = make_preconditioner(
-                "block_jacobi:sai,pattern=" + std::to_string(power) + ",blocks=" + std::to_string(blocks), A);
-            Dense inverse = applied(A, *M);
-            Dense block = dense(n, [&](Global i, Global j) {
-                return block_of(A, i, blocks) == block_of(A, j, blocks) ? general(i, j) : 0;
-            });
-            for (Global j = 0; j < n; ++j) {
-                std::vector<double> misfit(n);
-                for (Global i = 0; i < n; ++i) {
-                    misfit[static_cast<std::size_t>(i)] = i == j ? -1 : 0;
-                    for (Global k = 0; k < n; ++k) misfit[static_cast<std::size_t>(i)] += block(i, k) * inverse(k, j);
-                }
-                for (Global i = 0; i < n; ++i) {
-                    bool in_pattern = block(i, j) != 0;
-                    for (Global k = 0; k < n && power == 2; ++k)
-                        in_pattern = in_pattern || (block(i, k) != 0 && block(k, j) != 0);
-                    double slope = 0;  // of ‖A m − e‖² in the direction of entry i
-                    for (Global k = 0; k < n; ++k) slope += block(k, i) * misfit[static_cast<std::size_t>(k)];
-                    if (in_pattern) {
-                        EXPECT_NEAR(slope, 0, 1e-13);
-                    } else {
-                        EXPECT_EQ(inverse(i, j), 0);
-                    }
-                }
-            }
-        }
-}
 
 TEST(Preconditioners, SchwarzSumsItsOverlappingBlocks) {
     MpiComm comm;
@@ -346,66 +155,6 @@ TEST(Preconditioners, RanksAreBlocks) {
     }
 }
 
-TEST(Preconditioners, SingularBlocksGiveNumbersAndRemarks) {
-    MpiComm comm;
-    const std::vector<Formula> formulas{
-        [](Global i, Global j) { return i == j + 1 || j == i + 1 ? 1.0 : 0.0; },    // zero diagonal
-        [](Global i, Global j) { return i / 2 == j / 2 ? 1.0 : 0.0; },              // exactly singular
-        [](Global i, Global j) { return i < 3 || j < 3 ? 0.0 : symmetric(i, j); },  // empty rows
-        [](Global, Global) { return 0.0; },                                         // nothing at all
-        [](Global i, Global j) { return i == j                 ? -1.0
-                                        : std::abs(i - j) == 1 ? 0.7
-                                                               : 0.0; },  // indefinite
-        [](Global i, Global j) { return i == j                 ? 1e-200
-                                        : std::abs(i - j) == 1 ? 1.0
-                                                               : 0.0; },
-    };
-    auto specs = with_transpose;
-    specs.insert(specs.end(), for_symmetric.begin(), for_symmetric.end());
-    for (std::size_t k = 0; k < formulas.size(); ++k) {
-        const auto A = matrix(comm, n, formulas[k]);
-        for (const auto& spec : specs) {
-            const auto M = make_preconditioner(spec, A);
-            for (const double value : applied(A, *M).values) ASSERT_TRUE(std::isfinite(value)) << spec << ' ' << k;
-        }
-    }
-    for (std::size_t k = 0; k < formulas.size(); ++k)
-        if (const auto A = matrix(comm, n, formulas[k]); has_amg(A)) {
-            for (const double value : applied(A, *make_preconditioner("amg", A)).values)
-                EXPECT_TRUE(std::isfinite(value)) << "amg " << k;
-        }
-    const auto says = [&](const std::string& spec, const Formula& formula, const std::string& words) {
-        const auto M = make_preconditioner(spec, matrix(comm, n, formula));
-        std::string all;
-        for (const auto& remark : M->remarks()) all += remark + "\n";
-        EXPECT_NE(all.find(words), std::string::npos) << spec << " says:\n" << all;
-    };
-    says("block_jacobi:ilu0", formulas[3], "30 zero or tiny pivots were replaced");
-    says("block_jacobi:lu", formulas[3], "30 zero or tiny pivots were replaced");
-    says("block_jacobi:ilut", formulas[1], "zero or tiny pivots were replaced");
-    says("block_jacobi:ic0", formulas[4], "the diagonal was increased by up to");
-    says("block_jacobi:cholesky", formulas[0], "the diagonal was increased by up to");
-    says("block_jacobi:sai", formulas[3], "30 columns have dependent equations");
-    says("chebyshev", formulas[0], "30 zeros on the diagonal");
-}
-
-// Nearly all of its diagonal is zero and most of it lies between the blocks: thousands of pivots vanish.
-TEST(Preconditioners, BlocksWithHardlyAnyRankGiveNumbers) {
-    const char* folder = std::getenv("STRETTO_MATRICES");
-    if (!folder) GTEST_SKIP() << "set STRETTO_MATRICES to a folder of .mtx.gz files";
-    MpiComm comm;
-    auto [partition, rows] = read_matrix(comm, folder + std::string("/bayer10.mtx.gz"), 1);
-    const PreparedSystem prepared(comm, {partition, rows}, parse_prepare("equilibrate,metis"), false);
-    const CsrMatrix<double> A(comm, std::move(partition), std::move(rows));
-    for (const auto* inner : {"lu", "ilu0", "ilut"})
-        for (const auto* system : {&A, &prepared.scaled()}) {
-            const auto M = make_preconditioner(fmt::format("block_jacobi:{},blocks=4", inner), *system);
-            Values r(*system, 1, [](Global i, int) { return uniform(5, i); }), z(*system, 1);
-            M->apply(r.view(), z.view());
-            for (const double value : z.data()) ASSERT_LT(std::abs(value), 1e120) << inner;
-        }
-}
-
 TEST(Preconditioners, FewRowsManyRanks) {
     MpiComm comm;
     for (const Global rows : {1, 2, 3}) {
@@ -475,13 +224,6 @@ TEST(Preconditioners, MultigridOfAMatrixItIsNotMeantForStaysFinite) {
     for (Index i = 0; i < A.local_rows(); ++i) EXPECT_TRUE(std::isfinite(z.view()(i, 0)));
 }
 
-TEST(Preconditioners, BlocksAreNoMoreThanRows) {
-    MpiComm comm;
-    const auto A = matrix(comm, n, general);
-    const auto remarks = make_preconditioner("block_jacobi:blocks=1000000", A)->remarks();
-    EXPECT_NE(remarks.front().find(fmt::format("{} block", n)), std::string::npos) << remarks.front();
-}
-
 TEST(Preconditioners, RefusesWhatItCannotDo) {
     MpiComm comm;
     const auto A = matrix(comm, n, general);
@@ -509,6 +251,54 @@ TEST(Preconditioners, RefusesWhatItCannotDo) {
         options.method = "improved_bicgstab";
         EXPECT_THROW(solve<double>(comm, A, *M, b.view(), x.view(), options), InputError);
     }
+}
+
+// The table says before anything is made what a preconditioner then is.
+TEST(Preconditioners, TheirRowsSayWhatTheyAre) {
+    MpiComm comm;
+    const auto S = matrix(comm, n, symmetric);
+    auto specs = with_transpose;
+    specs.insert(specs.end(), for_symmetric.begin(), for_symmetric.end());
+    specs.emplace_back("additive_schwarz:ilut,restricted=0");
+    if (has_amg(S)) specs.emplace_back("amg");
+    for (const auto& spec : specs) {
+        const auto chosen = choose_preconditioner(spec, MatrixKind::sparse);
+        const auto M = make_preconditioner(spec, S);
+        EXPECT_EQ(chosen.kind->name, parse_spec(spec).name);
+        EXPECT_EQ(chosen.symmetric(), M->symmetric()) << spec;
+        EXPECT_EQ(chosen.kind->varies, M->varies()) << spec;
+    }
+    EXPECT_EQ(make_preconditioner("none", S), nullptr);
+}
+
+TEST(Preconditioners, UpdatedIsMadeAnew) {
+    MpiComm comm;
+    const Formula later = [](Global i, Global j) { return (3 + uniform(8, i, j)) * symmetric(i, j); };
+    for (const int threads : {1, 2})
+        for (const auto& spec : with_transpose) {
+            auto A = matrix(comm, n, symmetric, threads);
+            const auto M = make_preconditioner(spec, A);
+            const Dense before = applied(A, *M);
+            A = matrix(comm, n, later, threads);
+            const auto anew = make_preconditioner(spec, A);
+            const bool follows = M->update();
+            EXPECT_EQ(follows, spec == "jacobi" || spec.starts_with("block_jacobi")) << spec;
+            if (!follows) continue;
+            const Dense updated = applied(A, *M);
+            EXPECT_EQ(updated.values, applied(A, *anew).values) << spec;
+            EXPECT_NE(updated.values, before.values) << spec;
+            EXPECT_EQ(M->remarks(), anew->remarks()) << spec;
+        }
+}
+
+TEST(Preconditioners, JacobiFollowsWithoutMemory) {
+    MpiComm comm;
+    const auto A = matrix(comm, n, symmetric);
+    Jacobi M(A);
+    if (comm.size() > 1) return;  // MPI libraries may allocate
+    const auto before = allocations.load();
+    EXPECT_TRUE(M.update());
+    EXPECT_EQ(allocations.load(), before);
 }
 
 }  // namespace

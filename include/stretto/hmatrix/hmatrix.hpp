@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "stretto/comm/comm.hpp"
 #include "stretto/core/buffer.hpp"
+#include "stretto/core/scratch.hpp"
 #include "stretto/hmatrix/cluster_tree.hpp"
 #include "stretto/hmatrix/fill.hpp"
 #include "stretto/hmatrix/low_rank.hpp"
@@ -120,6 +120,8 @@ public:
 
     /// Bytes that one apply with m columns moves on this rank: all panels and the vectors.
     double bytes(int columns) const;
+    /// Bytes of the matrix itself on this rank.
+    double stored() const { return stored_; }
     /// Numbers of each column that a product receives from other ranks.
     Global received() const { return received_; }
 
@@ -144,8 +146,9 @@ public:
 
 private:
     struct Piece;
-    struct Store;
+    struct PlacedPanel;
     class Compression;
+    class Layout;
 
     struct ThreadWork {
         // Here: columns of this rank only; there: others too.
@@ -161,7 +164,7 @@ private:
     struct TransposedVectors {
         struct Sums {
             Buffer<double> y, t;
-            std::vector<double> products;  // of one panel
+            Buffer<double> products;  // of one panel
         };
         Buffer<double> x, received;
         std::vector<Sums> by_thread;
@@ -170,8 +173,8 @@ private:
 
     void cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<double>& rank_by_size, double value_bytes);
     void pack(std::vector<Piece>& pieces, Compression& compression);
-    std::vector<Store> lay_out(const std::vector<Piece>& pieces);
-    bool fill_panels(std::vector<Piece>& pieces, const std::vector<Store>& stores, Compression& compression);
+    bool fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPanel>& panels, Compression& compression);
+    void take_stock(const std::vector<Piece>& pieces, Global refilled);
     void plan_exchange(const std::vector<BlockInfo>& blocks);
     Vectors& vectors(int columns) const;
     TransposedVectors& transposed_vectors(int columns) const;
@@ -187,6 +190,7 @@ private:
     Index products_ = 0;  // length of t
     Global received_ = 0;
     HMatrixStatistics statistics_;
+    double stored_ = 0;
     std::vector<BlockInfo> blocks_;
     Buffer<std::byte> values_;
     std::vector<ThreadWork> work_;
@@ -197,8 +201,8 @@ private:
         Index begin, end;  // positions
     };
     std::vector<RankRange> receives_, sends_;
-    mutable std::map<int, Vectors> vectors_;  // by number of columns
-    mutable std::map<int, TransposedVectors> transposed_vectors_;
+    Scratch<Vectors> vectors_;
+    Scratch<TransposedVectors> transposed_vectors_;
     mutable std::vector<Message> gather_receives_, gather_sends_;
 };
 

@@ -10,7 +10,7 @@
 namespace stretto {
 
 /// A preconditioner chosen at run time. Methods take any type with apply and bytes (LinearOperator); this is
-/// the common face of those that have a name on the command line.
+/// the common face of those that have a name on the command line (precond/table.hpp).
 class Preconditioner {
 public:
     virtual ~Preconditioner() = default;
@@ -24,9 +24,13 @@ public:
     virtual int parts() const { return 0; }  ///< that rows are handed on from; 0: it is not worth asking for
     virtual bool has_transpose() const { return true; }
     virtual bool symmetric() const { return true; }  ///< M is, where A is: what methods for SPD matrices need
+    virtual bool varies() const { return false; }    ///< M depends on r: only flexible methods may use it
     virtual double bytes(int columns) const = 0;     ///< moved by one apply on this rank
     virtual double stored() const = 0;               ///< bytes of the preconditioner itself on this rank
     virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
+    /// Collective. Follows the matrix that it was made from, and which must still be there, to new values in the same
+    /// places. False: it cannot, and is to be made anew. Throws InputError as when it is made.
+    virtual bool update() { return false; }
 };
 
 }  // namespace stretto

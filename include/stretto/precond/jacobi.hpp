@@ -2,11 +2,13 @@
 #pragma once
 
 #include "stretto/core/buffer.hpp"
-#include "stretto/precond/table.hpp"
+#include "stretto/operators/preconditioner.hpp"
+#include "stretto/sparse/csr.hpp"
 
 namespace stretto {
 
-/// Jacobi: M = diag(A). A zero on the diagonal counts as one, and is reported. No communication.
+/// Jacobi: M = diag(A). A zero on the diagonal counts as one, and is reported. No communication. A is needed again by
+/// update() alone.
 class Jacobi final : public Preconditioner {
 public:
     explicit Jacobi(const CsrMatrix<double>& A);
@@ -20,10 +22,13 @@ public:
     double bytes(int columns) const override;
     double stored() const override { return 8.0 * static_cast<double>(inverse_.size()); }
     std::vector<std::string> remarks() const override;
+    /// Allocates nothing.
+    bool update() override;
 
 private:
     void divide(MultiVector<double> r, MultiVector<double> z, const RowWork* work) const;
 
+    const CsrMatrix<double>* A_;
     Comm* comm_;
     int threads_;
     Global zeros_ = 0;

@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../../core/lapack.hpp"
 #include "stretto/methods/parts/shifts.hpp"
-
-extern "C" void dhseqr_(const char* job, const char* compz, const int* n, const int* ilo, const int* ihi, double* h,
-                        const int* ldh, double* wr, double* wi, double* z, const int* ldz, double* work,
-                        const int* lwork, int* info);
 
 namespace stretto {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "../sparse/forms/row_sums.hpp"
-#include "local.hpp"
+#include "../../sparse/forms/row_sums.hpp"
+#include "solver.hpp"
 #include "stretto/core/error.hpp"
 
 namespace stretto {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "kinds.hpp"
+#include "../kinds.hpp"
 #include "stretto/core/error.hpp"
 
 namespace stretto {

@@ -3,12 +3,9 @@
 // and Huckle 1997; here the pattern is fixed).
 #include <algorithm>
 
-#include "../sparse/forms/row_sums.hpp"
-#include "local.hpp"
-
-extern "C" void dgelsy_(const int* m, const int* n, const int* columns, double* a, const int* lda, double* b,
-                        const int* ldb, int* pivots, const double* rcond, int* rank, double* work, const int* size,
-                        int* info);
+#include "../../core/lapack.hpp"
+#include "../../sparse/forms/row_sums.hpp"
+#include "solver.hpp"
 
 namespace stretto {
 namespace {

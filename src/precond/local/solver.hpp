@@ -29,8 +29,7 @@ struct Block {
     }
     void end_row() { start.push_back(static_cast<Index>(columns.size())); }
     Block transposed() const;
-    /// To 1e-12 of the largest value.
-    /// Up to rounding, of the largest entries of the row and the column.
+    /// Mirror images differ by at most 1e-12 of the geometric mean of the largest entries of their two rows.
     bool symmetric() const;
     double largest(Index row) const;
 };

@@ -5,7 +5,7 @@
 #include <functional>
 #include <queue>
 
-#include "local.hpp"
+#include "solver.hpp"
 
 namespace stretto {
 namespace {

@@ -12,7 +12,7 @@
 #include <limits>
 #include <string_view>
 
-#include "kinds.hpp"
+#include "../kinds.hpp"
 #include "stretto/comm/collective.hpp"
 
 namespace stretto {

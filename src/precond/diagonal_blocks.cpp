@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stretto/precond/hierarchical.hpp"
+#include "stretto/precond/diagonal_blocks.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "../core/lapack.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
-#include "stretto/driver/solver.hpp"
-
-extern "C" {
-void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
-void dgetri_(const int* n, double* a, const int* lda, const int* pivots, double* work, const int* size, int* info);
-}
 
 namespace stretto {
 
 DiagonalBlocks::DiagonalBlocks(const HMatrix& A, bool everywhere)
     : inverses_(A.diagonal_blocks()), rows_(A.local_rows()), threads_(A.threads()) {
+    invert();
+    singular_ = all_sum(A.comm(), singular_);
+    if (everywhere) gather(A);
+    for (const auto& block : inverses_) stored_ += 8.0 * static_cast<double>(block.values.size());
+}
+
+void DiagonalBlocks::invert() {
     for (auto& [begin, rows, values] : inverses_) {
         const int n = rows, size = 64 * n;
         std::vector<int> pivots(static_cast<std::size_t>(n));
@@ -24,16 +27,15 @@ DiagonalBlocks::DiagonalBlocks(const HMatrix& A, bool everywhere)
         int info = 0;
         dgetrf_(&n, &n, values.data(), &n, pivots.data(), &info);
         if (info == 0) dgetri_(&n, values.data(), &n, pivots.data(), work.data(), &size, &info);
-        if (info != 0) {
-            std::ranges::fill(values, 0.0);
-            for (Index i = 0; i < rows; ++i)
-                values[static_cast<std::size_t>(i) * static_cast<std::size_t>(rows + 1)] = 1;
-            ++singular_;
-        }
-        stored_ += 8.0 * static_cast<double>(values.size());
+        if (info == 0) continue;
+        std::ranges::fill(values, 0.0);
+        for (Index i = 0; i < rows; ++i) values[static_cast<std::size_t>(i) * static_cast<std::size_t>(rows + 1)] = 1;
+        ++singular_;
     }
-    singular_ = all_sum(A.comm(), singular_);
-    if (!everywhere) return;
+}
+
+/// Collective. Every rank's blocks to all ranks: begin, rows and values of one after the other.
+void DiagonalBlocks::gather(const HMatrix& A) {
     rows_ = static_cast<Index>(A.rows());
     const auto first = static_cast<Index>(A.partition().first(A.comm().rank()));
     std::vector<double> mine;
@@ -42,7 +44,6 @@ DiagonalBlocks::DiagonalBlocks(const HMatrix& A, bool everywhere)
         mine.insert(mine.end(), values.begin(), values.end());
     }
     inverses_.clear();
-    stored_ = 0;
     for (const auto& part : all_to_all(A.comm(), std::vector(static_cast<std::size_t>(A.comm().size()), mine)))
         for (auto next = part.begin(); next != part.end();) {
             auto& block = inverses_.emplace_back();
@@ -51,7 +52,6 @@ DiagonalBlocks::DiagonalBlocks(const HMatrix& A, bool everywhere)
             const auto size = static_cast<std::ptrdiff_t>(block.rows) * block.rows;
             block.values.assign(next, next + size);
             next += size;
-            stored_ += 8.0 * static_cast<double>(size);
         }
 }
 
@@ -72,27 +72,9 @@ void DiagonalBlocks::multiply(MultiVector<double> r, MultiVector<double> z, bool
     });
 }
 
-InnerIterations::InnerIterations(const HMatrix& coarse, int iterations, const std::string& method)
-    : coarse_(&coarse), blocks_(coarse), iterations_(iterations) {
-    options_.method = method;
-    options_.rtol = 1e-3;  // more is of no use: the coarse matrix is not A
-    options_.max_iterations = iterations;
-    options_.threads = coarse.threads();
-    options_.verify = Verify::recurrence;
-    options_.iterate = Iterate::last;
-    options_.zero_guess = true;
-}
-
-void InnerIterations::apply(MultiVector<double> r, MultiVector<double> z) const {
-    auto found = solvers_.find(r.columns());
-    if (found == solvers_.end())
-        found = solvers_
-                    .emplace(r.columns(), Solver<double>(coarse_->comm(), *coarse_, blocks_, coarse_->local_rows(),
-                                                         r.columns(), options_))
-                    .first;
-    const auto& result = found->second.solve(r, z);
-    const auto broken = [](const ColumnResult& column) { return column.status == Status::not_finite; };
-    if (std::ranges::any_of(result.columns, broken)) blocks_.apply(r, z);
+std::vector<std::string> DiagonalBlocks::remarks() const {
+    if (singular_ == 0) return {};
+    return {fmt::format("block_jacobi: {} blocks are singular and left out", singular_)};
 }
 
 }  // namespace stretto

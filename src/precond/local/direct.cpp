@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "local.hpp"
+#include "solver.hpp"
 #include "stretto/core/error.hpp"
 
 namespace stretto {

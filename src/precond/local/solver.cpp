@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "local.hpp"
+#include "solver.hpp"
 
 #include <fmt/format.h>
 

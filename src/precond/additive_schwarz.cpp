@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Additive Schwarz with overlap (restricted: Cai and Sarkis 1999).
+#include <algorithm>
+#include <numeric>
+
+#include "blocks.hpp"
+#include "kinds.hpp"
+#include "stretto/comm/collective.hpp"
+
+namespace stretto {
+namespace {
+
+/// This rank's rows of A and those of other ranks within a distance: local rows first, the others in global order.
+class ExtendedRows {
+public:
+    ExtendedRows(const CsrMatrix<double>& A, int distance) : A_(A), rows_(A.local_rows()) {
+        std::vector<Global> wanted;
+        for (Index k = 0; k < A.halo_rows(); ++k) wanted.push_back(A.global(rows_ + k));
+        std::vector<Global> all;
+        for (int layer = 0; layer < distance; ++layer) {
+            auto fetched = fetch(wanted);
+            std::vector<Global> next;
+            for (const auto& entry : fetched) {
+                entries_.push_back(entry);
+                if (!owned(entry.column)) next.push_back(entry.column);
+            }
+            std::vector<Global> together;
+            std::ranges::set_union(all, wanted, std::back_inserter(together));
+            all = std::move(together);
+            std::ranges::sort(next);
+            next.erase(std::ranges::unique(next).begin(), next.end());
+            wanted.clear();
+            std::ranges::set_difference(next, all, std::back_inserter(wanted));
+        }
+        halo = Halo<double>(A.comm(), A.partition(), std::move(all));
+        std::ranges::sort(entries_, {}, [](const auto& entry) { return std::pair(entry.row, entry.column); });
+    }
+
+    Global global(Index row) const {
+        return row < rows_ ? A_.partition().first(A_.comm().rank()) + row
+                           : halo.rows()[static_cast<std::size_t>(row - rows_)];
+    }
+    /// The number here of a global row; −1: it is not here.
+    Index local(Global row) const {
+        if (owned(row)) return static_cast<Index>(row - A_.partition().first(A_.comm().rank()));
+        const auto found = std::ranges::lower_bound(halo.rows(), row);
+        return found != halo.rows().end() && *found == row ? rows_ + static_cast<Index>(found - halo.rows().begin())
+                                                           : -1;
+    }
+    /// Calls use(column, value) for every entry of a row whose column is here.
+    template <class Use>
+    void each(Index row, Use&& use) const {
+        if (row < rows_) {
+            const auto [columns, values] = A_.row(row);
+            for (std::size_t k = 0; k < columns.size(); ++k)
+                if (const Index column = local(A_.global(columns[k])); column >= 0) use(column, values[k]);
+        } else {
+            const auto [begin, end] = std::ranges::equal_range(entries_, global(row), {}, &Entry<double>::row);
+            for (auto at = begin; at != end; ++at)
+                if (const Index column = local(at->column); column >= 0) use(column, at->value);
+        }
+    }
+
+    Halo<double> halo;
+
+private:
+    bool owned(Global row) const { return A_.partition().owner(row) == A_.comm().rank(); }
+
+    /// Collective. The entries of rows of other ranks.
+    std::vector<Entry<double>> fetch(const std::vector<Global>& wanted) const {
+        const Comm& comm = A_.comm();
+        std::vector<std::vector<Global>> ask(static_cast<std::size_t>(comm.size()));
+        for (const Global row : wanted) ask[static_cast<std::size_t>(A_.partition().owner(row))].push_back(row);
+        std::vector<std::vector<Entry<double>>> answers(ask.size());
+        const auto asked = all_to_all(comm, ask);
+        for (std::size_t p = 0; p < asked.size(); ++p)
+            for (const Global row : asked[p]) {
+                const auto [columns, values] = A_.row(static_cast<Index>(row - A_.partition().first(comm.rank())));
+                for (std::size_t k = 0; k < columns.size(); ++k)
+                    answers[p].push_back({row, A_.global(columns[k]), values[k]});
+            }
+        std::vector<Entry<double>> result;
+        for (const auto& part : all_to_all(comm, answers)) result.insert(result.end(), part.begin(), part.end());
+        return result;
+    }
+
+    const CsrMatrix<double>& A_;
+    Index rows_;
+    std::vector<Entry<double>> entries_;
+};
+
+class AdditiveSchwarz final : public Preconditioner {
+public:
+    AdditiveSchwarz(const CsrMatrix<double>& A, const Options& options)
+        : blocks_(A, options), rows_(A.local_rows()), restricted_(options.number("restricted") > 0) {
+        const auto overlap = static_cast<int>(options.number("overlap"));
+        ExtendedRows extended(A, overlap);
+        domains_.resize(static_cast<std::size_t>(blocks_.size()));
+        blocks_.factorise([&](int b) {
+            auto& rows = domains_[static_cast<std::size_t>(b)].rows;
+            rows.resize(static_cast<std::size_t>(blocks_.end(b) - blocks_.begin(b)));
+            std::iota(rows.begin(), rows.end(), blocks_.begin(b));
+            std::vector<Index> place(static_cast<std::size_t>(rows_ + extended.halo.size()), -1);
+            for (const Index row : rows) place[row] = 0;
+            for (std::size_t layer = 0, begin = 0; layer < static_cast<std::size_t>(overlap); ++layer)
+                for (const std::size_t end = rows.size(); begin < end; ++begin)
+                    extended.each(rows[begin], [&](Index column, double) {
+                        if (place[column] == 0) return;
+                        place[column] = 0;
+                        rows.push_back(column);
+                    });
+            std::ranges::sort(rows, {}, [&](Index row) { return extended.global(row); });
+            for (std::size_t k = 0; k < rows.size(); ++k) place[rows[k]] = static_cast<Index>(k);
+            Block block;
+            std::vector<std::pair<Index, double>> entries;
+            for (const Index row : rows) {
+                entries.clear();
+                bool diagonal = false;
+                extended.each(row, [&](Index column, double value) {
+                    if (place[column] >= 0) entries.emplace_back(place[column], value);
+                    diagonal = diagonal || column == row;
+                });
+                if (!diagonal) entries.emplace_back(place[row], 0);
+                std::ranges::sort(entries, {}, &std::pair<Index, double>::first);
+                for (const auto& [column, value] : entries) block.add(column, value);
+                block.end_row();
+            }
+            return block;
+        });
+        halo_ = std::move(extended.halo);
+    }
+
+    void apply(MultiVector<double> r, MultiVector<double> z) const override { solve(r, z, false); }
+    void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { solve(r, z, true); }
+    bool symmetric() const override { return blocks_.symmetric() && !restricted_; }
+    double bytes(int columns) const override {
+        double rows = 0;
+        for (const auto& domain : domains_) rows += static_cast<double>(domain.rows.size());
+        return stored() + 8.0 * columns * ((blocks_.passes() + 4) * rows + 2.0 * static_cast<double>(halo_.size()));
+    }
+    double stored() const override { return blocks_.stored(); }
+    std::vector<std::string> remarks() const override { return blocks_.remarks(); }
+
+private:
+    struct Domain {
+        std::vector<Index> rows;  // local ones, and those of the halo from rows_ on; in global order
+        mutable std::vector<double> in, out;
+    };
+
+    /// Restricted: what comes out counts in the block's own rows only; transposed, what goes in does.
+    void solve(MultiVector<double> r, MultiVector<double> z, bool transpose) const {
+        blocks_.comm().charge(bytes(r.columns()));
+        const int m = r.columns();
+        const auto width = static_cast<std::size_t>(m);
+        const bool own_in = restricted_ && transpose, own_out = restricted_ && !transpose;
+        const auto own = [&](int b, Index row) { return row >= blocks_.begin(b) && row < blocks_.end(b); };
+        if (!own_in) halo_.start(r.data(), m).wait();
+        double* const halo = halo_.values(m);
+        const auto at = [&](double* local, Index row) {
+            return row < rows_ ? local + static_cast<std::size_t>(row) * width
+                               : halo + static_cast<std::size_t>(row - rows_) * width;
+        };
+        blocks_.each([&](int b, int thread) {
+            const auto& [rows, in, out] = domains_[static_cast<std::size_t>(b)];
+            in.resize(std::max(in.size(), rows.size() * width));
+            out.resize(in.size());
+            for (std::size_t k = 0; k < rows.size(); ++k) {
+                if (own_in && !own(b, rows[k]))
+                    std::fill_n(in.data() + k * width, width, 0.0);
+                else
+                    std::copy_n(at(r.data(), rows[k]), width, in.data() + k * width);
+            }
+            blocks_.solve(b, thread, in.data(), out.data(), m, transpose);
+            if (!own_out) return;
+            for (std::size_t k = 0; k < rows.size(); ++k)
+                if (own(b, rows[k])) std::copy_n(out.data() + k * width, width, at(z.data(), rows[k]));
+        });
+        if (own_out) return;
+        std::ranges::fill(z.values(), 0.0);
+        std::fill_n(halo, static_cast<std::size_t>(halo_.size()) * width, 0.0);
+        for (const auto& [rows, in, out] : domains_)  // in order: the sum is the same with any number of threads
+            for (std::size_t k = 0; k < rows.size(); ++k) {
+                double* const to = at(z.data(), rows[k]);
+                for (std::size_t j = 0; j < width; ++j) to[j] += out[k * width + j];
+            }
+        halo_.add_back(z.data(), m);
+    }
+
+    Blocks blocks_;
+    Index rows_;
+    bool restricted_;
+    Halo<double> halo_;
+    std::vector<Domain> domains_;
+};
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_additive_schwarz(const CsrMatrix<double>& A, const Options& options) {
+    return std::make_unique<AdditiveSchwarz>(A, options);
+}
+
+}  // namespace stretto

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "blocks.hpp"
+#include "kinds.hpp"
+
+namespace stretto {
+namespace {
+
+class BlockJacobi final : public Preconditioner {
+public:
+    BlockJacobi(const CsrMatrix<double>& A, const Options& options) : A_(&A), blocks_(A, options) {
+        blocks_.factorise([&](int b) { return block(b); });
+    }
+
+    bool update() override {
+        blocks_.factorise([&](int b) { return block(b); });
+        return true;
+    }
+    void apply(MultiVector<double> r, MultiVector<double> z) const override { solve(r, z, false); }
+    void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { solve(r, z, true); }
+    bool symmetric() const override { return blocks_.symmetric(); }
+    double bytes(int columns) const override {
+        return stored() + 8.0 * blocks_.passes() * columns * static_cast<double>(blocks_.rows());
+    }
+    double stored() const override { return blocks_.stored(); }
+    std::vector<std::string> remarks() const override { return blocks_.remarks(); }
+
+private:
+    /// The rows of block b, with what A has between them.
+    Block block(int b) const {
+        const Index begin = blocks_.begin(b), end = blocks_.end(b);
+        Block block;
+        for (Index i = begin; i < end; ++i) {
+            const auto [columns, values] = A_->row(i);
+            bool diagonal = false;
+            for (std::size_t k = 0; k < columns.size(); ++k) {
+                if (columns[k] < begin || columns[k] >= end) continue;
+                if (!diagonal && columns[k] > i) block.add(i - begin, 0);
+                diagonal = diagonal || columns[k] >= i;
+                block.add(columns[k] - begin, values[k]);
+            }
+            if (!diagonal) block.add(i - begin, 0);
+            block.end_row();
+        }
+        return block;
+    }
+
+    void solve(MultiVector<double> r, MultiVector<double> z, bool transpose) const {
+        blocks_.comm().charge(bytes(r.columns()));
+        blocks_.each([&](int b, int thread) {
+            const auto at = static_cast<std::size_t>(blocks_.begin(b)) * static_cast<std::size_t>(r.columns());
+            blocks_.solve(b, thread, r.data() + at, z.data() + at, r.columns(), transpose);
+        });
+    }
+
+    const CsrMatrix<double>* A_;
+    Blocks blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_block_jacobi(const CsrMatrix<double>& A, const Options& options) {
+    return std::make_unique<BlockJacobi>(A, options);
+}
+
+}  // namespace stretto
