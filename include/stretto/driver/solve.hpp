@@ -23,7 +23,7 @@ struct SolveOptions {
     bool true_history = false;                          ///< and the true ones, for one more product an iteration
     const std::atomic<bool>* interrupt = nullptr;       ///< raise it on any rank to end all at the next iteration
     Trace* trace = nullptr;                             ///< filled with what runs when; see Trace
-    std::function<void(const ProgressInfo&)> progress;  ///< called on every rank after every iteration
+    std::function<void(const ProgressInfo&)> progress{};  ///< called on every rank after every iteration
 };
 
 /// Solves A X = B for the m columns of b, from the initial guess in x, right-preconditioned by M (which
