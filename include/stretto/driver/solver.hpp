@@ -37,7 +37,7 @@ struct SolveOptions {
     bool true_history = false;                     ///< and the true ones, for one more product an iteration
     const std::atomic<bool>* interrupt = nullptr;  ///< raise it on any rank to end all at the next iteration
     Trace* trace = nullptr;                        ///< filled with what runs when; see Trace
-    Monitor monitor;                               ///< told of iteration 0 and of every later one; may end the solve
+    Monitor monitor{};                             ///< told of iteration 0 and of every later one; may end the solve
 };
 
 /// The scalars that the library is built for.

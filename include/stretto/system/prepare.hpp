@@ -2,13 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "stretto/io/generators.hpp"
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/csr.hpp"
+#include "stretto/system/deal.hpp"
+#include "stretto/system/row_moves.hpp"
+#include "stretto/system/scale.hpp"
 
 namespace stretto {
 
@@ -23,22 +24,18 @@ struct PrepareSteps {
 /// A list of names with commas between. Throws InputError.
 PrepareSteps parse_prepare(const std::string& text);
 
-/// How well rows are dealt.
-struct PartitionQuality {
-    Global edge_cut = 0;   ///< nonzeros in columns of other ranks
-    Global halo = 0;       ///< rows that ranks receive for a product, all together
-    double imbalance = 1;  ///< most nonzeros of a rank over their mean
-};
-PartitionQuality quality(const Comm& comm, const DistributedRows& problem);
-
-/// A system in another order, and equilibrated: Â = R P A Pᵀ C, R and C diagonal, powers of two. Methods work with P A
+/// A matrix in another order, and equilibrated: Â = R P A Pᵀ C, R and C diagonal, powers of two. Methods work with P A
 /// Pᵀ itself, preconditioned by C M̂⁻¹ R, M̂ a preconditioner of Â: the Krylov space is that of Â, up to R, while
 /// residuals, tolerances and what is called converged are those of the original system all along.
 class PreparedSystem {
 public:
     /// Collective. `symmetric`: equilibrate with R = C, so that a symmetric matrix stays one. Throws as CsrMatrix.
-    PreparedSystem(Comm& comm, DistributedRows problem, const PrepareSteps& steps, bool symmetric, int threads = 1,
+    PreparedSystem(Comm& comm, DistributedRows matrix, const PrepareSteps& steps, bool symmetric, int threads = 1,
                    Storage storage = Storage::automatic);
+
+    /// Collective. Other values of the same entries, in the order and on the ranks of the first: in the order that was
+    /// found then, scaled anew. References to matrix() stay; preconditioners are to be made anew.
+    void update(DistributedRows matrix, bool symmetric);
 
     /// P A Pᵀ.
     const CsrMatrix<double>& matrix() const { return *A_; }
@@ -49,30 +46,34 @@ public:
     std::unique_ptr<Preconditioner> preconditioner(const std::string& spec) const;
     const PartitionQuality& partition_quality() const { return quality_; }
     /// What was done and what it brought, for a user.
-    const std::vector<std::string>& remarks() const { return remarks_; }
+    std::vector<std::string> remarks() const;
 
     /// Collective. P b and Pᵀ x: n_local × columns, row-major, in the original distribution and in matrix()'s.
-    std::vector<double> forward(std::vector<double> b, int columns) const;
-    std::vector<double> back(std::vector<double> x, int columns) const;
+    std::vector<double> forward(std::span<const double> b, int columns) const {
+        return moves_.forward(*comm_, b, columns);
+    }
+    std::vector<double> back(std::span<const double> x, int columns) const { return moves_.back(*comm_, x, columns); }
+    /// Whether rows have moved at all.
+    bool moved() const { return moved_; }
 
 private:
-    void deal(DistributedRows& problem, const PrepareSteps& steps);
-    void reorder(DistributedRows problem);
-    void plan(const Partition& target);
-    void equilibrate(bool symmetric);
+    /// What to build a matrix of: the rows themselves, or a copy where they are to be scaled besides.
+    LocalRows<double> to_store(LocalRows<double>& rows) const;
+    std::unique_ptr<CsrMatrix<double>> stored(const Partition& partition, LocalRows<double> rows) const;
+    void reorder(DistributedRows& matrix);
+    void scale(DistributedRows matrix, bool symmetric);
 
     Comm* comm_;
+    PrepareSteps steps_;
     int threads_;
     Storage storage_;
-    Partition original_;
     bool moved_ = false;
-    std::vector<Global> numbers_;                     // the new ones of the original rows, where they moved
-    std::vector<std::vector<Index>> leave_, arrive_;  // rows that go to, or come from, each rank
+    std::vector<Global> numbers_;  // the new ones of the original rows, where these move
+    RowMoves moves_;
     PartitionQuality quality_;
     std::vector<std::string> remarks_;
-    std::optional<CsrMatrix<double>> A_, scaled_;
-    bool same_scales_ = false;
-    std::vector<double> rows_, columns_;  // R and, where it is another, C
+    std::unique_ptr<CsrMatrix<double>> A_, scaled_;
+    Scales scales_;
 };
 
 }  // namespace stretto

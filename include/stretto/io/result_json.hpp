@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stretto/comm/comm.hpp"
+#include "stretto/convergence/result.hpp"
+
+namespace stretto {
+
+/// What the JSON of a solve tells beside the result: what was solved, and how.
+struct RunInfo {
+    std::string problem, method, precond = "none", prepare, formulation = "merged";
+    std::string latency;  ///< emulated; empty: none
+    Global rows = 0, nonzeros = 0;
+    int columns = 1, threads = 1;
+    double rtol = 0, atol = 0;
+    int max_iterations = 0;
+    double setup_seconds = 0, precond_seconds = 0;  ///< the longest of all ranks
+    double precond_bytes = 0;                       ///< of all ranks
+    std::vector<std::string> remarks;
+    std::string structure, partition, storage;  ///< JSON; empty: null
+};
+
+/// Collective. The JSON object of `stretto solve --json` (docs/results.md), on every rank: seconds are the longest,
+/// bytes the sum of all ranks.
+std::string result_json(const Comm& comm, const RunInfo& run, const Result& result);
+
+/// The version of the library, as 0.1.0.
+std::string_view version();
+
+}  // namespace stretto

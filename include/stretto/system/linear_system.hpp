@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/driver/solve.hpp"
+#include "stretto/io/problem.hpp"
+#include "stretto/io/result_json.hpp"
+#include "stretto/operators/preconditioner.hpp"
+#include "stretto/sparse/csr.hpp"
+#include "stretto/system/prepare.hpp"
+#include "stretto/system/structure.hpp"
+
+namespace stretto {
+
+/// How a system is set up.
+struct SystemOptions {
+    std::string precond = "none";           ///< NAME[:key=value,…], see `stretto list`
+    std::string prepare = {};               ///< equilibrate, rcm, and metis or nonzeros, with commas between
+    Storage storage = Storage::automatic;   ///< of the matrix, for its products
+    int threads = 1;                        ///< of this rank; 0: default_threads(comm)
+    bool insist = false;                    ///< run methods for SPD matrices also where the structure speaks against
+    bool keep_entries = true;               ///< for update_values: up to 24 bytes an entry
+    std::vector<std::string> methods = {};  ///< to be used: refused before the set-up where they cannot be
+    Progress reading = {};                  ///< of load()
+};
+
+class SystemSolver;
+
+/// A x = b, from a matrix to what solves with it, as `stretto solve` does it: the structure is looked at, a negative
+/// definite matrix changes its sign, rows are scaled, ordered and dealt, the preconditioner is made. None of this is
+/// seen from outside: b, x, residuals and tolerances are those of the system as it was given, its rows where they were
+/// given.
+///
+///     auto system = LinearSystem::load(comm, "poisson3d:100", {.precond = "amg"});
+///     std::vector<double> b(system.local_rows(), 1.0), x(b.size());
+///     auto result = system.solve(b, x, {.method = "pipelined_cg"});
+///
+/// All calls are collective unless said otherwise. Bad input is an InputError, the same on every rank.
+class LinearSystem {
+public:
+    /// A generated problem, the path of a Matrix Market file, or kron:FILE,N; rows dealt evenly (load_problem).
+    static LinearSystem load(Comm& comm, const std::string& name, SystemOptions options = {});
+
+    /// This rank's rows as compressed rows; they follow those of the rank before. Row i of them has the entries
+    /// start[i] … start[i + 1] − 1 at global columns, counted from 0, in any order; entries of the same place are
+    /// added. Any rank may have no rows (start = {0}). What is given is copied.
+    template <std::integral Offset, std::integral Column>
+    static LinearSystem from_rows(Comm& comm, std::span<const Offset> start, std::span<const Column> columns,
+                                  std::span<const double> values, SystemOptions options = {}) {
+        return from_rows(comm, std::vector<Global>(start.begin(), start.end()),
+                         std::vector<Global>(columns.begin(), columns.end()), values, std::move(options));
+    }
+    static LinearSystem from_rows(Comm& comm, std::vector<Global> start, std::vector<Global> columns,
+                                  std::span<const double> values, SystemOptions options = {});
+
+    /// A matrix of so many rows from entries anywhere, counted from 0, those of the same place added; rows dealt
+    /// evenly.
+    static LinearSystem from_entries(Comm& comm, Global rows, std::vector<Entry<double>> entries,
+                                     SystemOptions options = {});
+
+    /// Rows as readers and generators make them.
+    LinearSystem(Comm& comm, DistributedRows matrix, SystemOptions options = {});
+
+    LinearSystem(LinearSystem&&) noexcept;
+    LinearSystem& operator=(LinearSystem&&) noexcept;
+    ~LinearSystem();
+
+    /// Solves for the columns of b; x holds the initial guess and returns the solution: n_local × columns, row-major.
+    /// Throws InputError for wrong sizes or options, where x overlaps b, and where check(options.method) does.
+    /// options.threads is the system's.
+    Result solve(MultiVector<const double> b, MultiVector<double> x, SolveOptions options = {});
+    /// The same for one column.
+    Result solve(std::span<const double> b, std::span<double> x, SolveOptions options = {}) {
+        return solve(MultiVector<const double>(b.data(), static_cast<Index>(b.size()), 1),
+                     MultiVector<double>(x.data(), static_cast<Index>(x.size()), 1), std::move(options));
+    }
+    /// For many solves. The system must outlive it.
+    SystemSolver solver(SolveOptions options = {}, int columns = 1);
+
+    /// Not collective. Throws InputError where a method, NAME[:key=value,…], cannot be right here: it needs a symmetric
+    /// matrix, a symmetric preconditioner, and what there is is not. Nothing with `insist`.
+    void check(const std::string& method) const;
+
+    /// Other values of the same entries, in the order in which they were given to the constructor on this rank (of
+    /// load: by rows, then columns). The structure is looked at and the rows scaled anew, the preconditioner made anew;
+    /// how rows are ordered and dealt stays. What follows is, to the bit, what follows of a system made with these
+    /// values in that order. References and solvers stay valid.
+    void update_values(std::span<const double> values);
+
+    Comm& comm() const;
+    int threads() const;
+    /// Of b and x.
+    const Partition& partition() const;
+    Index local_rows() const;
+    Global rows() const;
+    const Structure& structure() const;
+    /// Whether −A x = −b is solved, for A's diagonal is negative.
+    bool negated() const;
+    /// The matrix that methods multiply with: ordered, dealt, and with its sign changed where negated().
+    const CsrMatrix<double>& matrix() const;
+    /// Of matrix(); null: none.
+    const Preconditioner* preconditioner() const;
+    const PartitionQuality& partition_quality() const;
+    /// Seconds that the preconditioner's set-up took on this rank.
+    double precond_seconds() const;
+
+    /// What a user should know of the set-up, for solves of so many columns.
+    std::vector<std::string> remarks(int columns = 1) const;
+    /// What the JSON of a solve tells of the system, all that is not of a method.
+    RunInfo info(int columns = 1) const;
+
+private:
+    friend class SystemSolver;
+    struct Parts;
+    explicit LinearSystem(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+/// Solves with one system, one after the other: what a solve needs is allocated once.
+class SystemSolver {
+public:
+    /// Collective. As LinearSystem::solve.
+    Result solve(MultiVector<const double> b, MultiVector<double> x);
+    Result solve(std::span<const double> b, std::span<double> x) {
+        const auto rows = static_cast<Index>(b.size() / static_cast<std::size_t>(columns_));
+        return solve(
+            MultiVector<const double>(b.data(), rows, columns_),
+            MultiVector<double>(x.data(), static_cast<Index>(x.size() / static_cast<std::size_t>(columns_)), columns_));
+    }
+
+private:
+    friend class LinearSystem;
+    SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns);
+
+    LinearSystem::Parts* parts_;
+    SolveOptions options_;
+    int columns_;
+};
+
+}  // namespace stretto
