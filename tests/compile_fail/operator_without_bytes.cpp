@@ -1,0 +1,8 @@
+// expect: an operator needs bytes\\(m\\) const
+#include "stretto/operators/linear_map.hpp"
+
+struct Twice {
+    void apply(stretto::MultiVector<double>, stretto::MultiVector<double>) const {}
+};
+const Twice twice;
+stretto::AnyOperator<double> incomplete(twice);
