@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "allocations.hpp"
@@ -197,6 +198,39 @@ TEST(Statement, RunningAllocatesNothingAfterTheFirstTime) {
         EXPECT_EQ(allocations.load(), before);
     }
 }
+
+// 1/3 in single precision, many times: added up in it, the sum would lose its last digits.
+TEST(Statement, SinglePrecisionAddsUpInDoublePrecision) {
+    constexpr Index rows = 1'000'003;
+    std::vector<float> values(rows, 1.0F / 3), doubled(rows);
+    const MultiVector<float> x{values.data(), rows, 1}, y{doubled.data(), rows, 1};
+    const Panel<float> panel(x);
+    const double square = static_cast<double>(values[0]) * values[0];
+    for (const auto formulation : {Formulation::basic, Formulation::merged}) {
+        CpuExecutor<float> executor(1, 1, formulation);
+        std::array<double, 2> dots{};
+        executor.run(rows, dots.data(), y <<= x + x, dot(x, y));
+        EXPECT_NEAR(dots[0], 2 * rows * square, 1e-9 * rows);
+        EXPECT_EQ(doubled[rows - 1], 2 * values[0]);
+        executor.run(rows, dots.data(), stretto::dots(panel, panel));
+        EXPECT_NEAR(dots[0], rows * square, 1e-9 * rows);
+    }
+}
+
+TEST(Statement, ListsAskForTheirStatementsOnce) {
+    Vectors a(5, 100, 1);
+    const auto c = coefficients(1, 1);
+    int asked = 0;
+    const auto list = each<4>(3, [&](int k) {
+        ++asked;
+        return a[static_cast<std::size_t>(k)] <<= a[4] + c * a[3];
+    });
+    CpuExecutor<double>(1, 1, Formulation::merged).run(100, nullptr, list, group(list));
+    (void)traffic(Formulation::merged, list);
+    EXPECT_EQ(asked, 3);
+}
+
+static_assert(dots_of<Dot<double>, PanelDots<double>, PanelDots<double>> == counted_when_running);
 
 TEST(Scalars, DivisionByZeroIsZero) {
     Scalars<double> a(2), b(2);

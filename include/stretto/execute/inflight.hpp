@@ -69,10 +69,11 @@ struct SumState {
     std::deque<Slot> slots;  // a deque never moves its elements
 };
 
-/// K dot products of m columns, being summed over the ranks. The numbers cannot be reached before `wait()`,
-/// which returns them for a structured binding: auto [gamma, delta] = dots.wait(); Where a list says how many they are
-/// (`each`), K is the most there can be, and what was not asked for reads zero. Move-only; dropping it waits, because
-/// MPI forbids leaving a running collective behind.
+/// K dot products of m columns, being summed over the ranks. The numbers cannot be reached before `wait()`, which
+/// returns them for a structured binding: auto [gamma, delta] = dots.wait(); Where a list says how many they are
+/// (`each`), K is the most there can be, and what was not asked for reads zero. Those of panels are
+/// counted_when_running, and wait(matrix, …) puts them into a SmallMatrix. Move-only; dropping it waits, because MPI
+/// forbids leaving a running collective behind.
 template <class T, int K>
 class [[nodiscard]] InFlight {
 public:
@@ -128,7 +129,7 @@ public:
         return sums;
     }
 
-    /// The same for sums of panels: row by row into the entries from (row, col) on, `cols` in a row.
+    /// The same into the entries from (row, col) on, `cols` in a row: of panels, those of one vector on the left.
     void wait(SmallMatrix<T>& to, int row, int col, int cols) {
         const double* value = arrived();
         for (int k = 0; k < count_; ++k) {

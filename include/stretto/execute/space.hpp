@@ -15,8 +15,9 @@
 
 namespace stretto {
 
-/// The space a method works in: vectors of n local rows by m columns over the ranks of a communicator,
-/// statements on them, and their inner products.
+/// The space a method works in: vectors of n local rows by m columns over the ranks of a communicator, statements on
+/// them, and their inner products. It owns the vectors and knows no element of them: what it is told, the executor of T
+/// does (executor_for.hpp), and the ledger books.
 ///
 ///     auto dots = V.start(p <<= r + beta * p, dot(p, p));   one pass over memory, the sum is in flight
 ///     A.apply(z, v);                                        hides it
@@ -24,8 +25,7 @@ namespace stretto {
 template <class T>
 class Space {
 public:
-    /// Collective (the rows before this rank's are counted). `vectors`: how many the method and its driver
-    /// take.
+    /// Collective (the rows before this rank's are counted). `vectors`: how many may be taken.
     Space(Comm& comm, Index rows, int columns, int vectors, int threads, Formulation formulation)
         : comm_(comm),
           rows_(rows),

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <complex>
-
 namespace stretto {
 
-// What a type of values decides: here alone.
-
+/// What a type of values decides: here alone. As it stands, for real values; another type is a specialisation.
 template <class T>
 struct ScalarTraits {
-    using Real = T;
-    static constexpr bool complex = false;
+    using Real = T;  ///< of magnitudes, norms and tolerances
+    using Sum = T;   ///< what dot products add up in
+    /// Of a value, or of a register of values.
+    template <class Y>
+    static constexpr Y conj(Y a) {
+        return a;
+    }
 };
-template <class R>
-struct ScalarTraits<std::complex<R>> {
-    using Real = R;
-    static constexpr bool complex = true;
+template <>
+struct ScalarTraits<float> : ScalarTraits<double> {
+    using Real = float;
 };
 
-/// The type of magnitudes, norms and tolerances.
 template <class T>
 using real_of = typename ScalarTraits<T>::Real;
-
-/// One term of an inner product, conj(a) · b. Also of registers of real values.
 template <class T>
-constexpr T inner(const T& a, const T& b) {
-    if constexpr (ScalarTraits<T>::complex)
-        return std::conj(a) * b;
-    else
-        return a * b;
+using sum_of = typename ScalarTraits<T>::Sum;
+
+/// One term of an inner product of values of type T, conj(a) · b; a and b may be registers of them.
+template <class T, class Y>
+constexpr Y inner(Y a, Y b) {
+    return ScalarTraits<T>::conj(a) * b;
 }
 
 }  // namespace stretto

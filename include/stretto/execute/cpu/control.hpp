@@ -18,7 +18,7 @@ struct CpuKind<When<S>> {
     static CpuKind bind(const When<S>& s, Binding<value_type>& binding) {
         return s.active ? CpuKind{true, CpuKind<S>::bind(s.statement, binding)} : CpuKind{};
     }
-    void run(std::size_t block, std::size_t lanes, value_type* accumulators) const {
+    void run(std::size_t block, std::size_t lanes, sum_of<value_type>* accumulators) const {
         if (active) statement.run(block, lanes, accumulators);
     }
 };
@@ -43,7 +43,7 @@ struct CpuKind<Each<S, most>> {
             bound.statements[k] = CpuKind<S>::bind(*s.statements[k], binding);
         return bound;
     }
-    void run(std::size_t block, std::size_t lanes, value_type* accumulators) const {
+    void run(std::size_t block, std::size_t lanes, sum_of<value_type>* accumulators) const {
         for (int k = 0; k < count; ++k) statements[static_cast<std::size_t>(k)].run(block, lanes, accumulators);
     }
 };
@@ -60,7 +60,7 @@ struct CpuKind<Group<S...>> {
         // Braces order the evaluation, so places follow the order of the dot products.
         return {std::tuple<Bound<S>...>{CpuKind<S>::bind(all, binding)...}};
     }
-    void run(std::size_t block, std::size_t lanes, value_type* accumulators) const {
+    void run(std::size_t block, std::size_t lanes, sum_of<value_type>* accumulators) const {
         std::apply([&](const auto&... all) { (all.run(block, lanes, accumulators), ...); }, statements);
     }
 };

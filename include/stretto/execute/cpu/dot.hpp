@@ -16,7 +16,7 @@ struct CpuKind<Dot<T>> {
     static CpuKind bind(const Dot<T>& s, Binding<T>& binding) {
         return {s.left, s.right, binding.place(1), binding.period()};
     }
-    void run(std::size_t block, std::size_t lanes, T* accumulators) const {
+    void run(std::size_t block, std::size_t lanes, sum_of<T>* accumulators) const {
         PanelKernels<T>::dot(left + block, right + block, accumulators + place, lanes, period);
     }
 };

@@ -35,6 +35,7 @@
 
 namespace stretto {
 
+/// The executor (executor.hpp) of vectors in this process's memory, on its threads.
 template <class T>
 class CpuExecutor {
 public:
@@ -86,8 +87,8 @@ public:
         for_each_share(v, [&, width = columns_](std::size_t begin, std::size_t end, int t) {
             std::array<double, max_columns> mine{};
             for (std::size_t i = begin * width; i < end * width; ++i) {
-                const double size = std::abs(v.data()[i]);
-                mine[i % width] = std::isfinite(size) ? std::max(mine[i % width], size) : INFINITY;
+                const real_of<T> size = std::abs(v.data()[i]);
+                mine[i % width] = std::isfinite(size) ? std::max<double>(mine[i % width], size) : INFINITY;
             }
             std::copy_n(mine.begin(), width,
                         most.begin() + static_cast<std::ptrdiff_t>(t) * static_cast<std::ptrdiff_t>(width));
@@ -129,7 +130,7 @@ public:
         const auto bound = CpuKind<Group<S...>>::bind(binding, statements...);
         const std::size_t lanes = lanes_together(sums, statements...);
         const auto work = [&](int part, Index begin, Index end) {
-            T* const accumulators = accumulators_.data() + static_cast<std::size_t>(part) * sums;
+            sum_of<T>* const accumulators = accumulators_.data() + static_cast<std::size_t>(part) * sums;
             const std::size_t last = static_cast<std::size_t>(end) * columns_;
             for (std::size_t at = static_cast<std::size_t>(begin) * columns_; at < last; at += lanes)
                 bound.run(at, std::min(lanes, last - at), accumulators);
@@ -170,7 +171,7 @@ private:
         }
         std::size_t sums = gap;
         (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
-        accumulators_.assign(static_cast<std::size_t>(threads) * sums, T{});
+        accumulators_.assign(static_cast<std::size_t>(threads) * sums, sum_of<T>{});
         return sums;
     }
 
@@ -201,7 +202,8 @@ private:
     static constexpr std::size_t serial_below = 8192;
     static constexpr std::size_t blocks_of_a_piece = 16;  // about a microsecond
     static constexpr std::size_t dots_at_first = 16;      // there is room for, so that a safeguard's do not allocate
-    static constexpr std::size_t gap = 128 / sizeof(T);   // between the sums of threads, which share no cache line then
+    // Between the sums of threads, which share no cache line then.
+    static constexpr std::size_t gap = 128 / sizeof(sum_of<T>);
 
     /// The lanes of a block of about so many: whole rows, and whole vector registers where that does not make it much
     /// smaller.
@@ -216,6 +218,7 @@ private:
     std::size_t period() const { return PanelKernels<T>::period(static_cast<int>(columns_)); }
     std::size_t panel_lanes(std::size_t most) const { return period() * std::max<std::size_t>(1, most / period()); }
 
+    /// Vectors that a panel is multiplied with, or makes.
     template <class S>
     static int width_of(const S& s) {
         if constexpr (has_panels<S>)
@@ -238,7 +241,7 @@ private:
         const std::size_t blocks = rows * columns_ / lanes;
         const std::size_t rest = rows * columns_ - blocks * lanes;
         parallel(threads, [&](int t, int all) {
-            T* accumulators = accumulators_.data() + static_cast<std::size_t>(t) * sums;
+            sum_of<T>* const accumulators = accumulators_.data() + static_cast<std::size_t>(t) * sums;
             const Share mine(blocks, t, all);
             Pieces(comm_, t, blocks_of_a_piece)(mine.begin, mine.end, [&](std::size_t begin, std::size_t end) {
                 for (std::size_t block = begin; block < end; ++block) statement.run(block * lanes, lanes, accumulators);
@@ -272,7 +275,7 @@ private:
     std::size_t vector_lanes_ = 1;
     std::size_t lanes_ = 1;  // of the group that runs, at most
     LaneArrays<T> coefficients_;
-    std::vector<T> accumulators_;
+    std::vector<sum_of<T>> accumulators_;
 };
 
 }  // namespace stretto

@@ -35,7 +35,7 @@ struct CpuKind<PanelAssign<T>> {
         return {s, coefficients, divisor, binding.period()};
     }
 
-    void run(std::size_t block, std::size_t lanes, T*) const {
+    void run(std::size_t block, std::size_t lanes, sum_of<T>*) const {
         using Kernels = PanelKernels<T>;
         const auto& target = statement.target;
         start(block, lanes);
@@ -78,7 +78,7 @@ struct CpuKind<PanelDots<T>> {
     static CpuKind bind(const PanelDots<T>& s, Binding<T>& binding) {
         return {s, binding.place(s.count()), binding.period()};
     }
-    void run(std::size_t block, std::size_t lanes, T* accumulators) const {
+    void run(std::size_t block, std::size_t lanes, sum_of<T>* accumulators) const {
         PanelKernels<T>::dots(strip_of(statement.left, block), strip_of(statement.right, block), accumulators + place,
                               {lanes, period, lanes});
     }

@@ -8,11 +8,15 @@
 // tiles are taller. Twice as fast as OpenBLAS's dgemm on these shapes (bench/panels.cpp).
 //
 // Coefficients and sums have a number for each lane of a period, which is the least number of elements that is made of
-// whole vector registers and of whole rows.
+// whole vector registers and of whole rows. Registers hold what sums add up in, into which single precision is
+// converted on its way.
 
+#include <concepts>
 #include <cstddef>
 #include <numeric>
 #include <utility>
+
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -30,8 +34,9 @@ struct PanelKernels {
 #endif
     static constexpr int narrow = 2;
     static constexpr int tallest(int wide) { return wide <= narrow ? highest : 4; }
-    static constexpr std::size_t width = register_bytes / sizeof(T);
-    typedef T Register __attribute__((vector_size(register_bytes), aligned(sizeof(T)), may_alias));
+    using Sum = sum_of<T>;
+    static constexpr std::size_t width = register_bytes / sizeof(Sum);
+    typedef Sum Register __attribute__((vector_size(register_bytes), aligned(sizeof(Sum)), may_alias));
 
     static std::size_t period(int columns) { return std::lcm(width, static_cast<std::size_t>(columns)); }
 
@@ -48,24 +53,24 @@ struct PanelKernels {
     };
 
     /// sums += left · right of two vectors, by lanes of a period.
-    static void dot(const T* left, const T* right, T* sums, std::size_t length, std::size_t period) {
+    static void dot(const T* left, const T* right, Sum* sums, std::size_t length, std::size_t period) {
         const std::size_t whole = length / period * period;
         for (std::size_t lane = 0; lane < period && whole > 0; lane += width) {
             Register even{}, odd{};  // two, as an addition takes some cycles
             std::size_t e = lane;
             for (; e + period < whole; e += 2 * period) {
-                even += load(left + e) * load(right + e);
-                odd += load(left + e + period) * load(right + e + period);
+                even += inner<T>(load(left + e), load(right + e));
+                odd += inner<T>(load(left + e + period), load(right + e + period));
             }
-            if (e < whole) even += load(left + e) * load(right + e);
+            if (e < whole) even += inner<T>(load(left + e), load(right + e));
             store(sums + lane, load(sums + lane) + (even + odd));
         }
 #pragma omp simd
-        for (std::size_t e = whole; e < length; ++e) sums[e - whole] += left[e] * right[e];
+        for (std::size_t e = whole; e < length; ++e) sums[e - whole] += inner<T>(Sum{left[e]}, Sum{right[e]});
     }
 
     /// sums(i, k) += left_i · right_k, by lanes; sums has a period for each pair, those of one i together.
-    static void dots(StridedVectors left, StridedVectors right, T* sums, CacheStrip strip) {
+    static void dots(StridedVectors left, StridedVectors right, Sum* sums, CacheStrip strip) {
         if (right.count <= narrow) strip.ahead = 0;
         for_each_piece(right.count, [&]<int b>(int k, std::integral_constant<int, b>) {
             for_each_tile<tallest(b)>(left.count, [&]<int a>(int i, std::integral_constant<int, a>) {
@@ -93,8 +98,23 @@ struct PanelKernels {
     }
 
 private:
-    static Register load(const T* p) { return *reinterpret_cast<const Register*>(p); }
-    static void store(T* p, Register v) { *reinterpret_cast<Register*>(p) = v; }
+    /// A register's worth of T, as it lies in memory.
+    typedef T Packed __attribute__((vector_size(width * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+    template <class V>
+    static Register load(const V* p) {
+        if constexpr (std::same_as<V, Sum>)
+            return *reinterpret_cast<const Register*>(p);
+        else
+            return __builtin_convertvector(*reinterpret_cast<const Packed*>(p), Register);
+    }
+    template <class V>
+    static void store(V* p, Register v) {
+        if constexpr (std::same_as<V, Sum>)
+            *reinterpret_cast<Register*>(p) = v;
+        else
+            *reinterpret_cast<Packed*>(p) = __builtin_convertvector(v, Packed);
+    }
 
     /// Cuts `count` into pieces of nearly equal size, none wider than a tile.
     template <class F>
@@ -119,7 +139,7 @@ private:
     }
 
     template <int a, int b>
-    static void dot_tile(const T* left, std::size_t left_stride, const T* right, std::size_t right_stride, T* sums,
+    static void dot_tile(const T* left, std::size_t left_stride, const T* right, std::size_t right_stride, Sum* sums,
                          std::size_t across, CacheStrip strip) {
         const std::size_t whole = strip.length / strip.period * strip.period;
         for (std::size_t lane = 0; lane < strip.period; lane += width) {
@@ -133,7 +153,7 @@ private:
                     const T* const at = left + i * left_stride + e;
                     if (strip.ahead) __builtin_prefetch(at + strip.ahead, 0, 2);
                     const Register l = load(at);
-                    for (std::size_t k = 0; k < b; ++k) sum[i][k] += l * r[k];
+                    for (std::size_t k = 0; k < b; ++k) sum[i][k] += inner<T>(l, r[k]);
                 }
             }
             for (std::size_t i = 0; i < a; ++i)
@@ -143,7 +163,7 @@ private:
             for (std::size_t i = 0; i < a; ++i)
                 for (std::size_t k = 0; k < b; ++k)
                     sums[i * across + k * strip.period + e - whole] +=
-                        left[i * left_stride + e] * right[k * right_stride + e];
+                        inner<T>(Sum{left[i * left_stride + e]}, Sum{right[k * right_stride + e]});
     }
 
     template <int a, int b>
