@@ -149,9 +149,7 @@ int solve_dense(MpiComm& mpi, Comm& comm, const DenseArguments& arguments, const
                             method.name));
         if (!precond.varies) continue;
         const Spec given = parse_spec(text);
-        const bool flexible = method.name == "bicgstab" ||
-                              (method.name == "gmres" && Options(given, method.options).number("flexible") > 0);
-        if (!flexible)
+        if (!method.flexible(Options(given, method.options)))
             throw InputError(
                 fmt::format("the preconditioner {} changes from one use to the next: {} does not allow that, "
                             "gmres:flexible=1 and bicgstab do",

@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <bit>
-#include <exception>
-#include <mutex>
 #include <numeric>
 
 #include "stretto/core/parallel.hpp"
@@ -59,19 +57,15 @@ public:
     template <class Work>
     void each(std::size_t count, Work&& work) const {
         std::atomic<std::size_t> next{0};
-        std::exception_ptr error;
-        std::mutex mutex;
         parallel(options_.threads, [&](int thread, int) {
             for (std::size_t k = next++; k < count; k = next++) try {
                     if (options_.interrupt && *options_.interrupt) throw InputError("interrupted while compressing");
                     work(k, static_cast<std::size_t>(thread));
                 } catch (...) {
-                    const std::lock_guard lock(mutex);
-                    if (!error) error = std::current_exception();
-                    next = count;
+                    next = count;  // the others need not go on
+                    throw;
                 }
         });
-        if (error) std::rethrow_exception(error);
     }
 
     /// A part of the work, in the units of the costs, is done.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/comm/messages.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 
 namespace stretto::panels {
@@ -20,12 +21,9 @@ namespace stretto::panels {
 typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
 typedef float Singles __attribute__((vector_size(32), aligned(4), may_alias));
 
-/// Appends the messages that these values take: MPI counts the bytes of one in an int.
+/// Appends the messages that these values take.
 inline void add_messages(std::vector<Message>& to, int rank, std::span<double> values) {
-    constexpr std::size_t limit = std::size_t{1} << 30;
-    const auto data = std::as_writable_bytes(values);
-    for (std::size_t at = 0; at < data.size(); at += limit)
-        to.push_back({rank, data.subspan(at, std::min(limit, data.size() - at))});
+    each_message(std::as_writable_bytes(values), [&](std::span<std::byte> data) { to.push_back({rank, data}); });
 }
 
 /// Where row `row` of column `column` of m is.

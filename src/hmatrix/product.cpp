@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "panels.hpp"
-#include "stretto/comm/messages.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/parallel.hpp"
 

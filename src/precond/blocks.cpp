@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <numeric>
 
 #include "stretto/comm/collective.hpp"
@@ -28,21 +27,14 @@ Blocks::Blocks(const CsrMatrix<double>& A, const Options& options)
       solvers_(static_cast<std::size_t>(parts_.ranks())) {}
 
 void Blocks::factorise(const std::function<Block(int b)>& make) {
-    std::vector<std::exception_ptr> errors(solvers_.size());
-    each([&](int b, int) {
-        try {
+    agree(*comm_, [&] {
+        each([&](int b, int) {
             const Block block = make(b);
             if (kind_.only_symmetric && !block.symmetric())
                 throw InputError(fmt::format("inner={} needs a symmetric matrix: the block of rank {} is not",
                                              kind_.name, comm_->rank()));
             solvers_[static_cast<std::size_t>(b)] = kind_.make(block, options_);
-        } catch (...) {
-            errors[static_cast<std::size_t>(b)] = std::current_exception();
-        }
-    });
-    agree(*comm_, [&] {
-        for (const auto& error : errors)
-            if (error) std::rethrow_exception(error);
+        });
     });
     passes_ = 0;
     for (const auto& solver : solvers_) passes_ = std::max(passes_, solver->vector_passes());

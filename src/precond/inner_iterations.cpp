@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
@@ -25,10 +26,12 @@ InnerIterations::InnerIterations(HMatrix coarse, int iterations, const std::stri
 
 void InnerIterations::apply(MultiVector<double> r, MultiVector<double> z) const {
     const int m = r.columns();
-    auto& solver = solvers_.at(m, [&] {
-        return Solver<double>(coarse_.comm(), coarse_, blocks_, coarse_.local_rows(), m, options_);
-    });
-    const auto broken = [](const ColumnResult& column) { return column.status == Status::not_finite; };
+    auto& solver = solvers_.at(
+        m, [&] { return Solver<double>(coarse_.comm(), coarse_, blocks_, coarse_.local_rows(), m, options_); });
+    const auto broken = [](const ColumnResult& column) {
+        return !std::isfinite(column.relative_residual) ||
+               (column.norm_b > 0 && !std::isfinite(column.recursive_residual));
+    };
     if (std::ranges::any_of(solver.solve(r, z).columns, broken)) blocks_.apply(r, z);
 }
 

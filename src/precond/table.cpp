@@ -113,7 +113,7 @@ std::span<const PreconditionerKind> preconditioners() {
          .source = "Ida, Iwashita, Mifune and Takahashi 2015",
          .options = inner_iterations_options,
          .of_hierarchical = make_inner_iterations,
-         .symmetric = [](const Options&) { return false; },
+         .symmetric = never,
          .varies = true},
     };
     return kinds;

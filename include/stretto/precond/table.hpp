@@ -9,6 +9,7 @@
 
 #include "stretto/core/spec.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
+#include "stretto/methods/method.hpp"
 #include "stretto/operators/preconditioner.hpp"
 #include "stretto/sparse/csr.hpp"
 
@@ -35,8 +36,8 @@ struct PreconditionerKind {
     std::unique_ptr<Preconditioner> (*of_sparse)(const CsrMatrix<double>& A, const Options& options) = nullptr;
     std::unique_ptr<Preconditioner> (*of_hierarchical)(const HMatrix& A, const HMatrixOrigin& origin,
                                                        const Options& options) = nullptr;
-    bool (*symmetric)(const Options& options) = nullptr;  ///< M is, where A is; null: with any options
-    bool varies = false;                                  ///< M depends on r: only flexible methods may use it
+    bool (*symmetric)(const Options& options) = always;  ///< M is, where A is
+    bool varies = false;                                 ///< M depends on r: only flexible methods may use it
     bool replicated = false;  ///< of_hierarchical makes it for vectors that every rank has whole, too
 
     bool takes(MatrixKind matrix) const {
@@ -51,7 +52,7 @@ std::span<const PreconditionerKind> preconditioners();
 struct PreconditionerChoice {
     const PreconditionerKind* kind;
     Options options;
-    bool symmetric() const { return !kind->symmetric || kind->symmetric(options); }
+    bool symmetric() const { return kind->symmetric(options); }
 };
 
 /// Throws InputError that lists the names there are for matrices of this kind, or names a bad option.
