@@ -14,6 +14,7 @@
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/driver/registry.hpp"
+#include "stretto/sparse/storage_report.hpp"
 #include "stretto/system/describe.hpp"
 
 namespace stretto {
@@ -341,7 +342,8 @@ std::vector<std::string> LinearSystem::remarks(int columns) const {
         all.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut, dealt.halo,
                                   dealt.imbalance));
     std::ranges::move(parts_->prepared->remarks(), std::back_inserter(all));
-    if (matrix().nonzeros() > 0) all.push_back(storage_in_words(matrix(), columns, parts_->options.storage));
+    if (matrix().nonzeros() > 0)
+        all.push_back(report_storage(matrix(), columns).in_words(parts_->options.storage.name()));
     if (const auto* M = preconditioner()) std::ranges::move(M->remarks(), std::back_inserter(all));
     return all;
 }

@@ -24,6 +24,48 @@ void expect_same_products(const CsrMatrix<double>& A, const CsrMatrix<double>& C
     }
 }
 
+TEST(Storage, NamesAreThoseOfTheCommandLine) {
+    EXPECT_EQ(std::vector<std::string_view>(storage_names.begin(), storage_names.end()),
+              (std::vector<std::string_view>{"auto", "csr", "repeated", "in-step", "blocked", "sliced"}));
+    for (const auto name : storage_names) EXPECT_EQ(Storage(name).name(), name);
+    EXPECT_EQ(Storage("auto"), Storage::automatic);
+    EXPECT_EQ(Storage("csr"), Storage::compressed_rows);
+    try {
+        Storage("in_step");
+        ADD_FAILURE();
+    } catch (const InputError& error) {
+        EXPECT_STREQ(error.what(),
+                     "there is no storage 'in_step'; there are: auto, csr, repeated, in-step, blocked, sliced");
+    }
+}
+
+TEST(Storage, ReportCountsTheRowsOfAllRanks) {
+    MpiComm comm;
+    constexpr Global n = 400;
+    const auto partition = Partition::even(n, comm.size());
+    const auto rows = rows_of(partition, comm.rank(), tridiagonal);
+    const CsrMatrix<double> A(comm, partition, rows), C(comm, partition, rows, 1, Storage::compressed_rows),
+        S(comm, partition, rows_of(partition, comm.rank(), scattered), 1, Storage("repeated"));
+    const Global waiting = 2 * (comm.size() - 1);
+    for (const int columns : {1, 3}) {
+        const auto report = report_storage(A, columns);
+        ASSERT_EQ(report.forms.size(), storage_names.size() - 1);
+        for (std::size_t f = 0; f < report.forms.size(); ++f) {
+            const auto& [name, count, words] = report.forms[f];
+            EXPECT_EQ(name, storage_names[f + 1]);
+            EXPECT_EQ(count, name == "csr" ? waiting : name == "repeated" ? n - waiting : 0);
+        }
+        EXPECT_EQ(report.main, "repeated");
+        EXPECT_EQ(report.halved_rows, 0);
+        EXPECT_NE(report.in_words("auto").find(" % of the rows repeat one of "), std::string::npos)
+            << report.in_words("auto");
+        EXPECT_NE(report.in_words("in-step").find("; in-step was asked for, and does not pay"), std::string::npos);
+        EXPECT_LT(report.bytes_per_nonzero, report_storage(C, columns).bytes_per_nonzero);
+        EXPECT_EQ(report_storage(C, columns).main, "csr");
+        EXPECT_EQ(report_storage(S, columns).forms[1].rows, 0);
+    }
+}
+
 TEST(Storage, RepeatedRowsGiveTheSameProduct) {
     MpiComm comm;
     // 3 × 3 × 3 neighbours on a 40 × 4 × 4 grid: 27 different rows, sums of up to 27 terms.

@@ -13,11 +13,7 @@ namespace stretto {
 std::string to_json(const Structure& structure);
 std::string to_json(const PartitionQuality& quality);
 
-/// Collective. How products of so many columns read a matrix, as JSON and for people, who asked for `asked`.
+/// Collective. How products of so many columns read a matrix, as JSON; for people: report_storage.
 std::string storage_json(const CsrMatrix<double>& A, int columns);
-std::string storage_in_words(const CsrMatrix<double>& A, int columns, Storage asked);
-
-/// The storage of this name: auto, csr, …. Throws InputError that lists the names there are.
-Storage find_storage(const std::string& name);
 
 }  // namespace stretto
