@@ -46,22 +46,21 @@ simulator:
 # STRETTO_MATRICES names the folder of the two real matrices; BENCH_ARGS='--help' shows the options.
 OTHER_PETSC_DIR ?= $(CURDIR)/build/petsc
 other := $(if $(filter-out none,$(OTHER_PETSC_DIR)),$(abspath $(OTHER_PETSC_DIR)))
-bench-peers: ## Compares with PETSc, hypre and Belos, writes docs/benchmarks.md
+bench-peers: ## Compares with PETSc, hypre and Belos, writes docs/measured/benchmarks.md
 	@tools/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)
 	@$(if $(filter $(CURDIR)/build/petsc,$(other)),tools/petsc.sh $(other) || { echo "OTHER_PETSC_DIR=none leaves it out" >&2; exit 1; })
 	@$(if $(other),PETSC_DIR="$(other)" cmake --preset peers -B build/peers-other)
 	@$(if $(other),PETSC_DIR="$(other)" cmake --build build/peers-other -j $(JOBS) --target petsc_bench)
-	@set -a; . tools/mpi.env; set +a; python3 scripts/bench_peers.py --build build/peers \
-	  $(if $(other),--other build/peers-other) $(BENCH_ARGS)
+	@python3 -m studies benchmarks --build build/peers $(if $(other),--other build/peers-other) $(BENCH_ARGS)
 
-zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, beside PETSc, writes docs/zoo.md
+zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, beside PETSc, writes docs/measured/zoo.md
 	@test -n "$(STRETTO_MATRICES)" || { echo "make zoo: set STRETTO_MATRICES to a folder of .mtx.gz files" >&2; exit 2; }
 	@tools/setup.sh build openmpi peers
 	@cmake --preset peers
 	@cmake --build build/peers -j $(JOBS)
-	@set -a; . tools/mpi.env; set +a; python3 scripts/zoo.py "$(STRETTO_MATRICES)" $(BENCH_ARGS)
+	@python3 -m studies zoo --build build/peers --matrices "$(STRETTO_MATRICES)" $(BENCH_ARGS)
 
 check: configure ## Checks format and lint, as the CI does
 	@tools/setup.sh check

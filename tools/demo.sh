@@ -30,9 +30,7 @@ solve tests/data/teko_F_big.mtx.gz "${any[@]}"
 echo "
 An emulated network: milliseconds per iteration, and the fraction of the reductions that is hidden, when every reduction
 takes so long (poisson3d:60, two ranks)."
-plot=()
-if command -v gnuplot >/dev/null || python3 -c 'import matplotlib' 2>/dev/null; then
-    plot=(--plot "$(dirname "$STRETTO")/latency.svg")
-fi
-scripts/latency.py --rounds 1 --delays 0,0.5,1,2,4 "${plot[@]}"
-if ((${#plot[@]})); then echo "Drawn in ${plot[1]}"; else echo "No picture: that takes gnuplot or Python's matplotlib."; fi
+output=$(dirname "$STRETTO")
+python3 -m studies latency --rounds 1 --delays 0,0.5,1,2,4 --output "$output" >/dev/null
+grep '^|' "$output/latency.md"
+echo "Drawn in $output/latency.svg"

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one style of pictures: SVG on a light panel of its own, which reads on light and on dark pages; curves are named at
+their ends, outside of where data is."""
+
+import math
+from xml.sax.saxutils import escape
+
+COLOURS = ("#0b62a4", "#d9480f", "#15803d", "#9333ea", "#334155", "#0891b2", "#db2777", "#a16207", "#4d7c0f", "#7c2d12", "#1e3a8a")
+INK, FAINT, GRID = "#1f2937", "#6b7280", "#e5e7eb"
+FONT = 12
+CHARACTER = 6.4  # mean width of one
+
+
+class Canvas:
+    def __init__(self, width, height, title):
+        self.width, self.height, self.parts = width, height, []
+        self.text(20, 28, title, size=14, weight="bold")
+
+    def add(self, tag, content=None, **attributes):
+        words = " ".join(f'{name.rstrip("_").replace("_", "-")}="{value:.1f}"' if isinstance(value, float) else
+                         f'{name.rstrip("_").replace("_", "-")}="{escape(str(value))}"' for name, value in attributes.items())
+        self.parts.append(f"<{tag} {words}/>" if content is None else f"<{tag} {words}>{escape(content)}</{tag}>")
+
+    def text(self, x, y, content, size=FONT, fill=INK, anchor="start", **more):
+        more = {"font_weight" if name == "weight" else name: value for name, value in more.items()}
+        self.add("text", content, x=float(x), y=float(y), font_size=size, fill=fill, text_anchor=anchor, **more)
+
+    def line(self, points, colour, width=1.0, dash=None, **more):
+        more |= {"stroke_dasharray": dash} if dash else {}
+        self.add("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), fill="none", stroke=colour,
+                 stroke_width=width, stroke_linejoin="round", **more)
+
+    def svg(self):
+        w, h = math.ceil(self.width), math.ceil(self.height)
+        return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" '
+                'font-family="Helvetica, Arial, sans-serif">\n'
+                f'<rect x="0.5" y="0.5" width="{w - 1}" height="{h - 1}" rx="10" fill="#ffffff" stroke="#d1d5db"/>\n'
+                + "\n".join(self.parts) + "\n</svg>\n")
+
+
+class Axis:
+    """From values to places; `ticks` are (value, text)."""
+
+    def __init__(self, values, begin, end, base=0, zero=False, tight=False):
+        """`base`: of a logarithmic axis, which ends where the values do if `tight`; 0: a linear one, from 0 where `zero`."""
+        self.base, self.begin, self.end = base, begin, end
+        low, high = min(values), max(values)
+        if base:
+            powers = range(math.floor(math.log(low, base) + 1e-9), math.ceil(math.log(high, base) - 1e-9) + 1)
+            ticks = [base ** k for k in powers[::max(1, len(powers) // 8)]]
+            if tight:
+                ticks = [tick for tick in ticks if 0.999 * low <= tick <= 1.001 * high] or [low, high]
+            low, high = min(low, ticks[0]), max(high, ticks[-1])
+        else:
+            low = 0 if zero else low
+            step = 10 ** math.floor(math.log10((high - low or 1) / 4))
+            step = next(step * k for k in (1, 2, 2.5, 5, 10) if (high - low) / (step * k) <= 6)
+            ticks = [step * k for k in range(math.floor(low / step), math.ceil(high / step - 1e-9) + 1)]
+            low, high = ticks[0], ticks[-1]
+        self.low, self.high = self.scale(low), self.scale(high)
+        self.ticks = [(value, self.name(value)) for value in ticks]
+
+    def scale(self, value):
+        return math.log(value) if self.base else value
+
+    def name(self, value):
+        exponent = math.log10(value) if value > 0 else 0
+        if self.base == 10 and abs(exponent) > 2:
+            return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] if c.isdigit() else "⁻" for c in str(round(exponent)))
+        return f"{value:g}"
+
+    def place(self, value):
+        return self.begin + (self.end - self.begin) * (self.scale(value) - self.low) / (self.high - self.low or 1)
+
+
+def frame(canvas, x, y, labels, title=None):
+    """Grid, ticks and names of a pair of axes; the y axis' name stands above it."""
+    for value, name in y.ticks:
+        canvas.line([(x.begin, y.place(value)), (x.end, y.place(value))], GRID)
+        canvas.text(x.begin - 8, y.place(value) + 4, name, fill=FAINT, anchor="end")
+    for value, name in x.ticks:
+        canvas.line([(x.place(value), y.begin), (x.place(value), y.begin + 4)], FAINT)
+        canvas.text(x.place(value), y.begin + 18, name, fill=FAINT, anchor="middle")
+    canvas.line([(x.begin, y.begin), (x.end, y.begin)], FAINT)
+    canvas.text((x.begin + x.end) / 2, y.begin + 38, labels[0], anchor="middle")
+    if labels[1]:
+        canvas.text(20, y.end - 16, labels[1])
+    if title:
+        canvas.text((x.begin + x.end) / 2, y.end - 16, title, anchor="middle")
+
+
+def apart(places, least, low, high):
+    """The places, moved until neighbours are at least so far from each other."""
+    order = sorted(range(len(places)), key=lambda k: places[k])
+    found = list(places)
+    for before, k in zip(order, order[1:]):
+        found[k] = max(found[k], found[before] + least)
+    over = found[order[-1]] - high
+    if over > 0:
+        found[order[-1]] = high
+        for after, k in zip(order[::-1], order[-2::-1]):
+            found[k] = min(found[k], found[after] - least)
+    return found
+
+
+def curves(title, labels, named, bases=(0, 0), width=780, height=430):
+    """`named`: name to (points, colour, dash); `labels`: of x and y, with units; `bases` of logarithmic axes."""
+    canvas = Canvas(width, height, title)
+    points = [point for some, *_ in named.values() for point in some]
+    right = width - 36 - CHARACTER * max(map(len, named))
+    x = Axis([p[0] for p in points], 64, right, bases[0], tight=True)
+    y = Axis([p[1] for p in points], height - 62, 74, bases[1], zero=True)
+    frame(canvas, x, y, labels)
+    for some, colour, dash in named.values():
+        places = [(x.place(a), y.place(b)) for a, b in some]
+        canvas.line(places, colour, 2.0, dash)
+        for a, b in places if dash != IDEAL else []:
+            canvas.add("circle", cx=a, cy=b, r=2.5, fill=colour)
+    ends = [y.place(some[-1][1]) for some, *_ in named.values()]
+    for (name, (some, colour, _)), end, at in zip(named.items(), ends, apart(ends, FONT + 3, 74, y.begin)):
+        begin = x.place(some[-1][0])
+        canvas.line([(begin + 5, end), (right + 8, end), (right + 20, at)], colour, 1.0, opacity="0.5")
+        canvas.text(right + 24, at + 4, name, fill=colour)
+    return canvas.svg()
+
+
+IDEAL = "2 5"  # dashes of a line that nobody measured
+SECOND = "7 4"
+
+
+def panels(title, labels, parts, width=240, height=300, legend=4):
+    """Curves side by side on one logarithmic y axis, named once below. `parts`: title to name to points; the first name's
+    curve is a line, the others are marks upon it."""
+    names = list(next(iter(parts.values())))
+    columns = -(-len(names) // -(-len(names) // legend))
+    rows = -(-len(names) // columns)
+    canvas = Canvas(64 + (width + 18) * len(parts), height + 128 + 20 * rows, title)
+    every = [b for curve in parts.values() for points in curve.values() for _, b in points]
+    y = Axis(every, height + 60, 78, 10)
+    for k, (part, curve) in enumerate(parts.items()):
+        begin = 64 + k * (width + 18)
+        x = Axis([a for points in curve.values() for a, _ in points], begin, begin + width)
+        if k:
+            y.ticks = [(value, "") for value, _ in y.ticks]
+        frame(canvas, x, y, (labels[0], "" if k else labels[1]), None)
+        canvas.text(begin + width, 92, part, size=11, anchor="end")
+        for number, (points, colour) in enumerate(zip(curve.values(), COLOURS)):
+            places = [(x.place(a), y.place(b)) for a, b in points]
+            if number == 0:
+                canvas.line(places, colour, 1.5)
+            for place in places[number % 5::max(1, len(places) // 6)] if number else []:
+                mark(canvas, place, number, colour)
+    for number, name in enumerate(names):
+        at = (64 + (canvas.width - 84) / columns * (number % columns), height + 128 + 20 * (number // columns))
+        if number == 0:
+            canvas.line([(at[0] - 8, at[1] - 4), (at[0] + 8, at[1] - 4)], COLOURS[0], 1.5)
+        else:
+            mark(canvas, (at[0], at[1] - 4), number, COLOURS[number])
+        canvas.text(at[0] + 14, at[1], name)
+    return canvas.svg()
+
+
+def mark(canvas, place, number, colour):
+    """A triangle, square, … of as many corners, larger for later ones, so that those below stay in sight."""
+    corners, size = 3 + number % 4, 2.5 + 0.4 * number
+    points = [(place[0] + size * math.sin(2 * math.pi * k / corners), place[1] - size * math.cos(2 * math.pi * k / corners))
+              for k in range(corners + 1)]
+    canvas.line(points, colour, 1.1)
+
+
+LANES = {"apply": "#3b6fb6", "vectors": "#4aa39a", "dots": "#94a3b8", "halo": "#d9a514", "reductions": "#d1495b", "reduction": "#e58b3a"}
+
+
+def timeline(title, unit, span, tracks, names):
+    """`tracks`: name to lanes of (kind, begin, end); `names`: of the kinds, below."""
+    canvas = Canvas(900, 0, title)
+    y, left, width = 48, 84, 790
+    for name, lanes in tracks.items():
+        canvas.text(20, y + 14, name, weight="bold")
+        for lane in lanes:
+            for kind, begin, end in sorted(lane, key=lambda block: block[1] - block[2]):  # what is within another above it
+                canvas.add("rect", x=left + width * begin / span, y=float(y), width=width * (end - begin) / span, height=18,
+                           fill=LANES.get(kind, "#9ca3af"), stroke="#ffffff", stroke_width=0.7)
+            y += 21
+        y += 12
+    for tick in range(0, span + 1, span // 6):
+        canvas.text(left + width * tick / span, y + 6, str(tick), fill=FAINT, anchor="middle")
+    canvas.text(left + width / 2, y + 24, unit, anchor="middle")
+    x = left
+    for kind, name in names.items():
+        canvas.add("rect", x=float(x), y=y + 38.0, width=12, height=12, rx=2, fill=LANES[kind])
+        canvas.text(x + 18, y + 48, name)
+        x += 40 + 7 * len(name)
+    canvas.height = y + 66
+    return canvas.svg()
