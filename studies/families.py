@@ -32,7 +32,7 @@ def measure(study, parts):
 
 
 def facts(data, part):
-    return machine.line(data.get(part, {}).get("facts", {})) or "not recorded"
+    return machine.line(data.get(part, {}).get("facts", {}))
 
 
 def few(study, some, number=2):

@@ -84,5 +84,5 @@ def best(records):
 
 
 def report(data):
-    return {"ranks": f"{data['ranks']}", "rtol": f"{RTOL:.0e}", "facts": machine.line(data["facts"]) or "not recorded",
+    return {"ranks": f"{data['ranks']}", "rtol": f"{RTOL:.0e}", "facts": machine.line(data["facts"]),
             "table": table(data["records"], COLUMNS), "best": points(best(data["records"]))}, {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one style of pictures: SVG on a light panel of its own, which reads on light and on dark pages; curves are named at
-their ends, outside of where data is."""
+their ends, or beside, outside of where data is."""
 
 import math
 from xml.sax.saxutils import escape
@@ -73,7 +73,7 @@ class Axis:
         return self.begin + (self.end - self.begin) * (self.scale(value) - self.low) / (self.high - self.low or 1)
 
 
-def frame(canvas, x, y, labels, title=None):
+def frame(canvas, x, y, labels):
     """Grid, ticks and names of a pair of axes; the y axis' name stands above it."""
     for value, name in y.ticks:
         canvas.line([(x.begin, y.place(value)), (x.end, y.place(value))], GRID)
@@ -83,10 +83,7 @@ def frame(canvas, x, y, labels, title=None):
         canvas.text(x.place(value), y.begin + 18, name, fill=FAINT, anchor="middle")
     canvas.line([(x.begin, y.begin), (x.end, y.begin)], FAINT)
     canvas.text((x.begin + x.end) / 2, y.begin + 38, labels[0], anchor="middle")
-    if labels[1]:
-        canvas.text(20, y.end - 16, labels[1])
-    if title:
-        canvas.text((x.begin + x.end) / 2, y.end - 16, title, anchor="middle")
+    canvas.text(20, y.end - 16, labels[1])
 
 
 def apart(places, least, low, high):
@@ -103,69 +100,36 @@ def apart(places, least, low, high):
     return found
 
 
-def curves(title, labels, named, bases=(0, 0), width=780, height=430):
-    """`named`: name to (points, colour, dash); `labels`: of x and y, with units; `bases` of logarithmic axes."""
+def curves(title, labels, named, bases=(0, 0), beside=(), width=780, height=430):
+    """`named`: name to (points, colour, dash); `labels`: of x and y, with units; `bases` of logarithmic axes; `beside`: points
+    and colours of faint curves without a name."""
     canvas = Canvas(width, height, title)
-    points = [point for some, *_ in named.values() for point in some]
+    points = [point for some, *_ in (*named.values(), *beside) for point in some]
     right = width - 36 - CHARACTER * max(map(len, named))
     x = Axis([p[0] for p in points], 64, right, bases[0], tight=True)
     y = Axis([p[1] for p in points], height - 62, 74, bases[1], zero=True)
     frame(canvas, x, y, labels)
+    for some, colour in beside:
+        canvas.line([(x.place(a), y.place(b)) for a, b in some], colour, 1.0, opacity="0.5")
     for some, colour, dash in named.values():
         places = [(x.place(a), y.place(b)) for a, b in some]
         canvas.line(places, colour, 2.0, dash)
         for a, b in places if dash != IDEAL else []:
             canvas.add("circle", cx=a, cy=b, r=2.5, fill=colour)
     ends = [y.place(some[-1][1]) for some, *_ in named.values()]
-    for (name, (some, colour, _)), end, at in zip(named.items(), ends, apart(ends, FONT + 3, 74, y.begin)):
-        begin = x.place(some[-1][0])
-        canvas.line([(begin + 5, end), (right + 8, end), (right + 20, at)], colour, 1.0, opacity="0.5")
+    together = len({some[-1][0] for some, *_ in named.values()}) == 1
+    places = apart(ends, FONT + 3, 74, y.begin) if together else [78 + 18 * k for k in range(len(ends))]
+    for (name, (_, colour, dash)), end, at in zip(named.items(), ends, places):
+        if together:
+            canvas.line([(right + 5, end), (right + 8, end), (right + 20, at)], colour, 1.0, opacity="0.5")
+        else:  # leaders would cross other curves
+            canvas.line([(right + 4, at), (right + 20, at)], colour, 2.0, dash)
         canvas.text(right + 24, at + 4, name, fill=colour)
     return canvas.svg()
 
 
 IDEAL = "2 5"  # dashes of a line that nobody measured
 SECOND = "7 4"
-
-
-def panels(title, labels, parts, width=240, height=300, legend=4):
-    """Curves side by side on one logarithmic y axis, named once below. `parts`: title to name to points; the first name's
-    curve is a line, the others are marks upon it."""
-    names = list(next(iter(parts.values())))
-    columns = -(-len(names) // -(-len(names) // legend))
-    rows = -(-len(names) // columns)
-    canvas = Canvas(64 + (width + 18) * len(parts), height + 128 + 20 * rows, title)
-    every = [b for curve in parts.values() for points in curve.values() for _, b in points]
-    y = Axis(every, height + 60, 78, 10)
-    for k, (part, curve) in enumerate(parts.items()):
-        begin = 64 + k * (width + 18)
-        x = Axis([a for points in curve.values() for a, _ in points], begin, begin + width)
-        if k:
-            y.ticks = [(value, "") for value, _ in y.ticks]
-        frame(canvas, x, y, (labels[0], "" if k else labels[1]), None)
-        canvas.text(begin + width, 92, part, size=11, anchor="end")
-        for number, (points, colour) in enumerate(zip(curve.values(), COLOURS)):
-            places = [(x.place(a), y.place(b)) for a, b in points]
-            if number == 0:
-                canvas.line(places, colour, 1.5)
-            for place in places[number % 5::max(1, len(places) // 6)] if number else []:
-                mark(canvas, place, number, colour)
-    for number, name in enumerate(names):
-        at = (64 + (canvas.width - 84) / columns * (number % columns), height + 128 + 20 * (number // columns))
-        if number == 0:
-            canvas.line([(at[0] - 8, at[1] - 4), (at[0] + 8, at[1] - 4)], COLOURS[0], 1.5)
-        else:
-            mark(canvas, (at[0], at[1] - 4), number, COLOURS[number])
-        canvas.text(at[0] + 14, at[1], name)
-    return canvas.svg()
-
-
-def mark(canvas, place, number, colour):
-    """A triangle, square, … of as many corners, larger for later ones, so that those below stay in sight."""
-    corners, size = 3 + number % 4, 2.5 + 0.4 * number
-    points = [(place[0] + size * math.sin(2 * math.pi * k / corners), place[1] - size * math.cos(2 * math.pi * k / corners))
-              for k in range(corners + 1)]
-    canvas.line(points, colour, 1.1)
 
 
 LANES = {"apply": "#3b6fb6", "vectors": "#4aa39a", "dots": "#94a3b8", "halo": "#d9a514", "reductions": "#d1495b", "reduction": "#e58b3a"}

@@ -136,7 +136,6 @@ def report(data):
     titles = {"noise laplacian": "Laplacian, noise", "noise diagonal": "Diagonal matrix, noise", "noise sheet": "27-point Laplacian, noise"}
     values["said noise"] = points(f"{title}: {said(found[name])}" for name, title in titles.items() if found[name])
     values |= {f"said {name}": said(found[f"sensitivity {name}"]) for name in SENSITIVITY}
-    values["facts"] = ", ".join(f"{name} {text}" for name, text in data["facts"].items()) or "not recorded"
     return values, {}
 
 

@@ -122,7 +122,6 @@ def report(data):
     values |= {f"said {name}": said_of_speed_ups(found[f"speed-up {name}"]) for name in (*SIZES, *TWO)}
     values["said slower"] = points(f"{title}: {said_of_slower(found[f'slower {name}'])}." for name, title in (
         ("diagonal", "Diagonal matrix"), ("laplacian", "Laplacian"), ("sheet", "27-point Laplacian")) if found[f"slower {name}"])
-    values["facts"] = ", ".join(f"{name} {text}" for name, text in data["facts"].items()) or "not recorded"
     pictures = {f"scaling_cg_{name}.svg": drawn(name, found[f"speed-up {name}"]) for name in (*SIZES, *TWO)
                 if len(found[f"speed-up {name}"]) > 1}
     for name, tracks in data.get("timelines", {}).items():

@@ -146,5 +146,4 @@ def report(data):
     found = data["tables"]
     values |= {f"said {name}": said_of_figure(found[f"figure {name}"], name) for name in FIGURES}
     values["said 11"] = said_of_figure_11(found["figure 11"])
-    values["facts"] = ", ".join(f"{name} {text}" for name, text in data["facts"].items()) or "not recorded"
     return values, {}

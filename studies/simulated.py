@@ -87,9 +87,9 @@ class Simulations:
 
 
 def tables(data, digits, functions=()):
-    """Every table of the data as text: with as many digits as the first of the expressions says that fits its name, or by the
+    """What the data depends on, and every table of it as text: with as many digits as the first of the expressions says that fits its name, or by the
     function for it."""
-    found = {}
+    found = {"facts": machine.line(data["facts"])}
     for name, rows in data["tables"].items():
         make = next((make for pattern, make in dict(functions).items() if re.fullmatch(pattern, name)), None)
         places = next((places for pattern, places in digits.items() if re.fullmatch(pattern, name)), 2)
