@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured of Stretto: one module a page of docs/measured, its text in pages/. `python3 -m studies --help` lists them."""
+"""What is measured of Stretto: a module for each page of docs/measured, whose text is in pages/."""

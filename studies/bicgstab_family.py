@@ -132,12 +132,12 @@ def single_table(records):
 
 
 def said(bench):
-    """What merging gains, and what m columns cost."""
+    """What merging gains, for one right-hand side and several."""
     lines = []
     for method, precond in dict.fromkeys((row["method"], row["precond"]) for row in bench["records"]):
         own = [row for row in bench["records"] if (row["method"], row["precond"]) == (method, precond)]
         gains = [100 * row["gain"] for row in own]
-        lines.append(f"{method}{', preconditioned' * (precond == 'copy')}: merging gains {spread(gains, 0)} %")
+        lines.append(f"{method}{', preconditioned,' * (precond == 'copy')} {spread(gains, 0)} %")
     return "; ".join(lines) + "."
 
 
@@ -146,7 +146,7 @@ def report(data):
     return {
         "bench": families.bench_words(csr), "times": times_table(csr), "against": against_table(csr["records"]),
         "single": single_table(csr["records"]), "auto bench": families.bench_words(auto), "auto times": times_table(auto),
-        "reading": points([f"With compressed rows: {said(csr)}", f"With equal rows stored once: {said(auto)}"]),
+        "reading": points([f"Merging gains with compressed rows: {said(csr)}", f"With equal rows stored once: {said(auto)}"]),
         "max it": f"{honesty['max_it']}", "honesty": table(honesty["records"], HONESTY),
         "checked": families.verdict(honesty["checked"]), "unsolved": families.unsolved_list(honesty["unsolved"]),
         "left out": listed(HOPELESS), "choosing": " and ".join(f"{t:.0e}" for t in CHOOSING),

@@ -239,7 +239,8 @@ def report(data):
         "systems": f"{iterations['systems']}",
         "iterations": table(iterations["records"], ITERATIONS),
         "worst": points(f"{label(row['method'])}: {row['iterations'] / row['classic']:.3f} ({row['problem']}, {row['precond']}, "
-                        f"{row['rtol']:.0e}: {row['iterations']} iterations, cg {row['classic']})" for row in iterations["worst"]),
+                        f"{row['rtol']:.0e}: {row['iterations']} iterations, cg {row['classic']})"
+                        for row in iterations["worst"]),
         "checked": families.verdict(iterations["checked"]), "unsolved": families.unsolved_list(iterations["unsolved"]),
         "said of iterations": said_of_iterations(iterations), "choosing": " and ".join(f"{t:.0e}" for t in CHOOSING),
         "thresholds": table(thresholds, CHOSEN), "said of thresholds": said_of_thresholds(thresholds),

@@ -32,7 +32,7 @@ def measure(study, parts):
 
 
 def facts(data, part):
-    return machine.line(data.get(part, {}).get("facts", {}))
+    return machine.line(data[part]["facts"]) if part in data else "not yet"
 
 
 def few(study, some, number=2):
@@ -174,5 +174,6 @@ def benched(study, family, **options):
 
 
 def bench_words(bench):
-    return (f"{bench['problem']} ({bench['rows']} rows, {bench['nonzeros']} nonzeros), {bench['ranks']} ranks of one thread; "
-            f"triad {bench['triad']:.0f} GB/s")
+    iterations = f", {bench['iterations']} iterations" if "iterations" in bench else ""
+    return (f"{bench['problem']} ({bench['rows']} rows, {bench['nonzeros']} nonzeros), {bench['ranks']} ranks of one thread"
+            f"{iterations}; triad {bench['triad']:.0f} GB/s")

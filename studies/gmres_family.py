@@ -154,8 +154,8 @@ def courses_table(courses):
         for case in cases_of(courses):
             [each], [classic] = (of(courses, problem=case[0], precond=case[1], method=m) for m in (method, "gmres"))
             status = "" if each["status"] == "converged" else f" {each['status']}"
-            off = deviation(each, classic)
-            row[", ".join(case)] = f"{-(-each['iterations'] // CYCLE)} ({each['iterations']}){status}, {f'{off:.0e}' if off else 0}"
+            cycles, off = -(-each["iterations"] // CYCLE), deviation(each, classic)
+            row[", ".join(case)] = f"{cycles} ({each['iterations']}){status}, {f'{off:.0e}' if off else 0}"
         rows.append(row)
     return table(rows, {title: lambda row, title=title: row[title] for title in rows[0]})
 
@@ -170,7 +170,9 @@ def said_of_courses(courses):
             alike.append(" with ".join(case))
         else:
             other.append(f"{' with '.join(case)}, where cycles are {spread(cycles)} of gmres's")
-    lines = [f"**All methods have the residuals of gmres at every restart, to all digits kept**, on {listed(alike)}."] * bool(alike)
+    lines = []
+    if alike:
+        lines.append(f"**All methods have the residuals of gmres at every restart, to all digits kept**, on {listed(alike)}.")
     if other:
         lines.append(f"Not so on {listed(other)}: long before the end rounding decides what a restarted method does, and gmres "
                      "with another Gram–Schmidt goes another way, too.")

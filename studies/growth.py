@@ -60,8 +60,8 @@ def tables(data, cases, title):
     """One for each storage; `title` says what stands first in a row, and how."""
     ns, parts = ns_of(data), []
     for storage, words in STORAGES.items():
-        rows = [{"case": title[1](*case), **{f"{m}, {plural(k, 'rank')}": ns.get((*case, storage, m, k)) for m in METHODS for k in RANKS}}
-                for case in cases]
+        rows = [{"case": title[1](*case), **{f"{m}, {plural(k, 'rank')}": ns.get((*case, storage, m, k))
+                                             for m in METHODS for k in RANKS}} for case in cases]
         columns = {title[0]: "{case}", **{name: f"{{{name}:.2f}}" for name in rows[0] if name != "case"}} if rows else {}
         parts.append(f"{words}:\n\n{table(rows, columns)}")
     return "\n\n".join(parts)
@@ -94,8 +94,9 @@ def report(data):
     unknowns, columns = cases_of(data)
     return {
         "rounds": "one run" if data["rounds"] == 1 else f"the median of {data['rounds']} runs",
-        "most bytes": f"{1e-9 * MOST_BYTES:.0f}", "facts": machine.line(data["facts"]), "wide": f"{columns[-1][0]}³" if columns else "",
-        "steps": steps(data, [case for case in unknowns if case[0] > 140]), "steps columns": steps(data, [case for case in columns if case[1] > 1]),
+        "most bytes": f"{1e-9 * MOST_BYTES:.0f}", "facts": machine.line(data["facts"]),
+        "wide": f"{columns[-1][0]}³" if columns else "", "steps": steps(data, [case for case in unknowns if case[0] > 140]),
+        "steps columns": steps(data, [case for case in columns if case[1] > 1]),
         "unknowns": tables(data, unknowns, ("unknowns", lambda side, m: f"{side}³ = {side**3:.1e}")),
         "columns": tables(data, columns, ("columns", lambda side, m: str(m)))}, {
         "growth.svg": drawn(data, unknowns, "unknowns", lambda side, m: side**3),

@@ -32,8 +32,8 @@ def stretto(study, problem, precond):
 
 
 def petsc(study, problem, options):
-    code, out, err = run.call([study.stretto.mpiexec, "-n", study.options.ranks, study.driver("petsc_solve"), problem, RTOL, MAX_IT,
-                               f"-ksp_type cg -ksp_norm_type unpreconditioned {options}"])
+    code, out, err = run.call([study.stretto.mpiexec, "-n", study.options.ranks, study.driver("petsc_solve"), problem, RTOL,
+                               MAX_IT, f"-ksp_type cg -ksp_norm_type unpreconditioned {options}"])
     if code:
         raise run.Failed(f"PETSc, {problem} {options}: {err.strip()[-200:]}")
     found = json.loads(out)
@@ -50,8 +50,8 @@ def measure(study):
                 raise run.Failed(f"--cases {case}: no class '{name}', but {', '.join(CLASSES)}")
             ours, theirs = stretto(study, problem, CLASSES[name][0]), petsc(study, problem, CLASSES[name][1])
             edge = int(problem.partition(":")[2].partition(",")[0])
-            study.data["records"].append({"problem": problem, "class": name, "unknowns": edge ** 3, "stretto": ours, "petsc": theirs,
-                                          "ratio": seconds(ours) / seconds(theirs)})
+            study.data["records"].append({"problem": problem, "class": name, "unknowns": edge ** 3, "stretto": ours,
+                                          "petsc": theirs, "ratio": seconds(ours) / seconds(theirs)})
             study.save()
             study.say(f"{problem}, {name}")
 
@@ -68,8 +68,9 @@ def columns_of(program, name):
             f"{name}: solve, s": f"{{{program}[solve]:.1f}}"}
 
 
-COLUMNS = {"problem": "{problem}", "unknowns": lambda row: f"{row['unknowns'] / 1e6:.1f} million", "preconditioner": "{class}",
-           **columns_of("stretto", "Stretto"), **columns_of("petsc", "PETSc"), "Stretto over PETSc": "{ratio:.2f}"}
+COLUMNS = {"problem": "{problem}", "unknowns": lambda row: f"{row['unknowns'] / 1e6:.1f} million",
+           "preconditioner": "{class}", **columns_of("stretto", "Stretto"), **columns_of("petsc", "PETSc"),
+           "Stretto over PETSc": "{ratio:.2f}"}
 
 
 def best(records):
@@ -79,8 +80,8 @@ def best(records):
                         for program in ("stretto", "petsc"))
         if ours and theirs:
             a, b = seconds(ours["stretto"]), seconds(theirs["petsc"])
-            yield (f"**{problem}**: best in Stretto {ours['class']}, {a:.1f} s; in PETSc {theirs['class']}, {b:.1f} s: {a / b:.2f} of "
-                   "PETSc's time.")
+            yield (f"**{problem}**: best in Stretto {ours['class']}, {a:.1f} s; in PETSc {theirs['class']}, {b:.1f} s: "
+                   f"{a / b:.2f} of PETSc's time.")
 
 
 def report(data):

@@ -44,7 +44,7 @@ def measure(study):
                 found = one(study, method, delay)
                 best[delay, method] = min(found, best.get((delay, method), found))
         study.say(f"round {number + 1}")
-    study.data |= {"facts": study.facts(), "problem": a.problem, "ranks": a.ranks, "rounds": a.rounds, "iterations": a.iterations,
+    study.data |= {"facts": study.facts(), **{name: getattr(a, name) for name in ("problem", "ranks", "rounds", "iterations")},
                    "records": [{"delay": delay, "method": method, "ms": ms, "lost_ms": lost, "hidden": hidden}
                                for (delay, method), (ms, lost, hidden) in best.items()]}
     study.save()
@@ -72,7 +72,7 @@ def report(data):
     columns = {"latency, ms": "{delay:g}", **{label(m): lambda row, m=m: row.get(m, "–") for m in METHODS}}
     named = {label(m): ([(delay, ms) for (delay, at), ms in times.items() if at == m], colour, None)
              for m, colour in zip(METHODS, picture.COLOURS)}
-    return {"problem": data["problem"], "ranks": f"{data['ranks']}", "rounds": f"{data['rounds']}", "facts": machine.line(data["facts"]),
-            "iterations": f"{data['iterations']}", "table": table(list(rows.values()), columns), "reading": points(reading(times))}, {
+    return {**{name: f"{data[name]}" for name in ("problem", "ranks", "rounds", "iterations")},
+            "facts": machine.line(data["facts"]), "table": table(list(rows.values()), columns), "reading": points(reading(times))}, {
         "latency.svg": picture.curves(f"{data['problem']}, {data['ranks']} ranks: time of an iteration",
                                       ("emulated latency of a reduction, ms", "ms per iteration"), named)}

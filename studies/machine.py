@@ -55,4 +55,4 @@ def revision():
 
 def line(facts):
     """All of it as one sentence's part."""
-    return "; ".join(f"{name}: {text}" for name, text in facts.items()) or "not recorded"
+    return "; ".join(f"{name}: {text}" for name, text in facts.items()) or "when and where was not recorded"

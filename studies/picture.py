@@ -5,7 +5,7 @@ their ends, or beside, outside of where data is."""
 import math
 from xml.sax.saxutils import escape
 
-COLOURS = ("#0b62a4", "#d9480f", "#15803d", "#9333ea", "#334155", "#0891b2", "#db2777", "#a16207", "#4d7c0f", "#7c2d12", "#1e3a8a")
+COLOURS = ("#0b62a4", "#d9480f", "#15803d", "#9333ea", "#334155", "#0891b2", "#db2777", "#a16207")
 INK, FAINT, GRID = "#1f2937", "#6b7280", "#e5e7eb"
 FONT = 12
 CHARACTER = 6.4  # mean width of one
@@ -132,7 +132,8 @@ IDEAL = "2 5"  # dashes of a line that nobody measured
 SECOND = "7 4"
 
 
-LANES = {"apply": "#3b6fb6", "vectors": "#4aa39a", "dots": "#94a3b8", "halo": "#d9a514", "reductions": "#d1495b", "reduction": "#e58b3a"}
+LANES = {"apply": "#3b6fb6", "vectors": "#4aa39a", "dots": "#94a3b8", "halo": "#d9a514", "reductions": "#d1495b",
+         "reduction": "#e58b3a"}
 
 
 def timeline(title, unit, span, tracks, names):

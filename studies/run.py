@@ -77,7 +77,7 @@ class Stretto:
         """What a command says with --json. Not converged is an answer; anything else but 0 is a failure."""
         command = self.command(ranks, *words, "--json", "-")
         code, out, err = call(command, timeout)
-        if code not in (0, 1, LATE) and "stretto:" not in err:  # MPI did not start, which a busy machine does to it: once more
+        if code not in (0, 1, LATE) and "stretto:" not in err:  # MPI did not start: once more
             code, out, err = call(command, timeout)
         if code not in (0, 1) or not out:
             said = next((line for line in err.splitlines() if line.startswith("stretto:")), err.strip()[-200:] or "no word")

@@ -87,10 +87,9 @@ def model(found, methods):
 def measure(study):
     runs = simulated.Simulations(study)
     for name, (where, methods, nodes, problem, more, (short, long), changes) in SENSITIVITY.items():
-        found = {change: runs.points(problem, methods, str(nodes), *where, short, *more, *flags) for change, flags in changes.items()}
-        if long:
-            found |= {noise: runs.points(problem, methods, str(nodes), *where, long, *more, *flags)
-                      for noise, flags in NOISES.items() if flags}
+        noises = {noise: flags for noise, flags in NOISES.items() if flags} if long else {}
+        found = {name: runs.points(problem, methods, str(nodes), *where, iterations, *more, *flags)
+                 for some, iterations in ((changes, short), (noises, long)) for name, flags in some.items()}
         runs.put(f"sensitivity {name}", compared("change", found, nodes, methods))
     for name, (problem, more, nodes) in NOISY.items():
         found = {noise: runs.points(problem, METHODS, ",".join(map(str, COUNTS)), *RUN, 20, *more, *flags)
@@ -117,27 +116,30 @@ def winners(rows):
     found = {}
     for row in rows:
         found.setdefault(row["noise"], {"noise": row["noise"]})[f"{row['nodes']} nodes"] = won(row)
-    return table(list(found.values()), {"noise": "{noise}", **{f"{n} nodes": f"{{{n} nodes}}" for n in COUNTS}}, "Not simulated.")
+    columns = {"noise": "{noise}", **{f"{n} nodes": f"{{{n} nodes}}" for n in COUNTS}}
+    return table(list(found.values()), columns, "Not simulated.")
 
 
 def said(rows):
     """Which methods win, in how many of the rows and by how much."""
-    found = {}
+    found, first = {}, list(rows[0])[1] if rows else ""
     for row in rows:
         if row["best"]:
             found.setdefault(row["best"], []).append(row["times"])
-    return "; ".join(f"{best} is best in {len(times)} of {len(rows)} rows, {spread(times, 1)} times as fast as the first"
+    return "; ".join(f"{best} is best in {len(times)} of {len(rows)} rows"
+                     + (f", {spread(times, 1)} times as fast as {first}" if best != first else "")
                      for best, times in sorted(found.items(), key=lambda each: -len(each[1]))) + "."
 
 
 def report(data):
     found = data["tables"]
     values = tables(data, {}, {"(noise|sensitivity) .*": comparison, "winners .*": winners, "model": model_table})
-    titles = {"noise laplacian": "Laplacian, noise", "noise diagonal": "Diagonal matrix, noise", "noise sheet": "27-point Laplacian, noise"}
-    values["said noise"] = points(f"{title}: {said(found[name])}" for name, title in titles.items() if found[name])
+    titles = {"laplacian": "Laplacian", "diagonal": "Diagonal matrix", "sheet": "27-point Laplacian"}
+    values["said noise"] = points(f"{title}: {said(found[f'noise {name}'])}" for name, title in titles.items())
     values |= {f"said {name}": said(found[f"sensitivity {name}"]) for name in SENSITIVITY}
     return values, {}
 
 
 def model_table(rows):
-    return table(rows, {title: shown(title, 1 + (title == "best over CG")) for title in rows[0]} if rows else {}, "Not simulated.")
+    titles = rows[0] if rows else ()
+    return table(rows, {title: shown(title, 1 + (title == "best over CG")) for title in titles}, "Not simulated.")

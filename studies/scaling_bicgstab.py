@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which BiCGStab method is best on how many nodes? The experiments of Krasnopolsky 2019, Tables 5 and 6, Fig. 4, 5, 10, 11 and 12,
-simulated on 1 to 128 nodes; make simulate builds the simulator."""
+"""Which BiCGStab method is best on how many nodes? The experiments of Krasnopolsky 2019, Tables 5 and 6, Fig. 4, 5, 10, 11 and
+12, simulated on 1 to 128 nodes; make simulate builds the simulator."""
 
 import math
 
@@ -88,10 +88,11 @@ def report(data):
     values = tables(data, {"figure 12.*": 3}, {"tables 5 and 6": one_node})
     values |= {
         "said one node": said_of_one_node(found["tables 5 and 6"]),
-        "said basic": points(f"{m}: {found['figures 4 and 5'][-1][f'{m}, speed-up']:.0f}-fold on {found['figures 4 and 5'][-1]['nodes']} "
-                             "nodes" for m in PLAIN[::2]) if found["figures 4 and 5"] else "",
+        "said basic": points(f"{m}: {row[f'{m}, speed-up']:.0f}-fold on {row['nodes']} nodes"
+                             for row in found["figures 4 and 5"][-1:] for m in PLAIN[::2]),
         "said 10": points(f"m = {m}: {said_of_best(found[f'figure 10 m={m}'], PLAIN)} nodes; preconditioned, "
                           f"{said_of_best(found[f'figure 10 m={m}'], PRECONDITIONED, ', M')} nodes" for m in (1, 4, 16)),
-        "said 11": points(f"Complexity {alpha}: {said_of_best(found[f'figure 11 {alpha}'], PRECONDITIONED)} nodes" for alpha in (20, 50)),
+        "said 11": points(f"Complexity {alpha}: {said_of_best(found[f'figure 11 {alpha}'], PRECONDITIONED)} nodes"
+                          for alpha in (20, 50)),
         "said 12": points(f"Complexity {alpha}: {said_of_progress(found[f'figure 12 {alpha}'])}." for alpha in (20, 50))}
     return values, {}

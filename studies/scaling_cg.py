@@ -40,7 +40,7 @@ def slower(runs, name, problem, more):
 
 
 def timeline(runs, name, problem):
-    """Rank 0: what ran, and in further lanes what was in flight, from the traces of a run: method to lanes of (kind, begin, end)."""
+    """Rank 0: what ran, and in further lanes what was in flight, from the traces of a run."""
     prefix, methods = runs.a.keep / f"timeline_{name}-", ("cg", *simulated.DEEP[:2])
     if not runs.points(problem, methods, f"{WHERE}", "--machine", "cori", "--dry", "--iterations", "30", "--exchanges", "memory",
                        "--trace", prefix):
@@ -95,9 +95,9 @@ def said_of_speed_ups(rows):
         return ""
     peak, ideal = max(rows, key=lambda row: row["CG"]), rows[-1]["nodes"] / rows[0]["nodes"]
     first = next((row["nodes"] for row in rows if max(row[m] for m in METHODS[1:]) > row["CG"]), None)
-    text = f"CG is fastest on {peak['nodes']} nodes, where it has {100 * peak['CG'] * rows[0]['nodes'] / peak['nodes']:.0f} % of the " \
-           f"ideal speed-up ({ideal:.0f} on {rows[-1]['nodes']}); {best(rows[-1])}"
-    return text + (f". Pipelined CG is faster from {first} nodes on." if first else ".")
+    part = 100 * peak["CG"] * rows[0]["nodes"] / peak["nodes"]
+    return (f"CG is fastest on {peak['nodes']} nodes, where it has {part:.0f} % of the ideal speed-up ({ideal:.0f} on "
+            f"{rows[-1]['nodes']}); {best(rows[-1])}." + (f" Pipelined CG is faster from {first} nodes on." if first else ""))
 
 
 def said_of_slower(rows):

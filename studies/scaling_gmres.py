@@ -3,7 +3,7 @@
 Fig. 11, 12, 13 and 16: seconds of 20 cycles, simulated on 60 to 300 ranks; make simulate builds the simulator."""
 
 from . import simulated
-from .simulated import Points, label, tables
+from .simulated import label, tables
 from .text import points, spread, table
 
 options = simulated.options
@@ -52,12 +52,12 @@ def measure(study):
                                                     for mode in both}} for x in methods])
     for name, (problem, m, nodes, each) in FIGURES.items():
         methods = with_m(METHODS, m)
-        found = Points(runs.points(problem, methods, ",".join(map(str, nodes)), *RUN, "--iterations", 3 * m, "--ranks-per-node", each))
+        found = runs.points(problem, methods, ",".join(map(str, nodes)), *RUN, "--iterations", 3 * m, "--ranks-per-node", each)
         runs.put(f"figure {name}", [{"method": label(x), "ranks": each * n, "seconds": seconds(found, n, x, m),
                                      "speed_up": found.speed_up(n, x, (n, methods[0]))} for x in methods for n in nodes])
         if name != "13":
-            runs.put(f"ratios {name}", [{"over": over, "ranks": each * n, "ratio": found.speed_up(n, methods[-1], (n, methods[k]))}
-                                        for over, (k, _) in OVER.items() for n in nodes])
+            runs.put(f"ratios {name}", [{"over": over, "ranks": each * n,
+                                         "ratio": found.speed_up(n, methods[-1], (n, methods[k]))} for over, (k, _) in OVER.items() for n in nodes])
 
 
 # What follows reads the data alone.
@@ -75,7 +75,8 @@ def by_ranks(rows, name, cell):
     for row in rows:
         found.setdefault(row[name], []).append(row)
     titles = [f"{row['ranks']} ranks" for row in next(iter(found.values()))]
-    return [{name: key, **{title: cell(k, row) for k, (title, row) in enumerate(zip(titles, own))}} for key, own in found.items()], titles
+    rows = [{name: key, **{title: cell(k, own[k]) for k, title in enumerate(titles)}} for key, own in found.items()]
+    return rows, titles
 
 
 def figure(name):
@@ -108,7 +109,7 @@ def ratios(name):
     def make(rows):
         records, titles = by_ranks(rows, "over", cell)
         return table([{**row, "quoted": OVER[row["over"]][1][name]} for row in records],
-                     {"(2,5)-GMRES over": "{over}", "quoted, up to": "{quoted}", **{title: f"{{{title}}}" for title in titles}})
+                     {"(2,5)-GMRES over": "{over}", "quoted, up to": "{quoted}", **{t: f"{{{t}}}" for t in titles}})
     return make
 
 
@@ -121,7 +122,9 @@ def said_of_figure_11(rows):
             printed = PRINTED["11"][row["seconds"]][2 * k:2 * k + 2]
             gains["here"] += [block / non] if block and non else []
             gains["there"].append(printed[0] / printed[1])
-    return (f"Overlap gains a factor of {spread(gains['here'], 1)} here, {spread(gains['there'], 1)} there.") if gains["here"] else ""
+    if not gains["here"]:
+        return ""
+    return f"Overlap gains a factor of {spread(gains['here'], 1)} here, {spread(gains['there'], 1)} there."
 
 
 def said_of_figure(rows, name):

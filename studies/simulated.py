@@ -87,8 +87,8 @@ class Simulations:
 
 
 def tables(data, digits, functions=()):
-    """What the data depends on, and every table of it as text: with as many digits as the first of the expressions says that fits its name, or by the
-    function for it."""
+    """What the data depends on, and every table of it as text: with as many digits as the first expression says that fits its
+    name, or by the function for it."""
     found = {"facts": machine.line(data["facts"])}
     for name, rows in data["tables"].items():
         make = next((make for pattern, make in dict(functions).items() if re.fullmatch(pattern, name)), None)
@@ -101,5 +101,7 @@ def tables(data, digits, functions=()):
 def shown(title, places):
     def cell(row):
         value = row.get(title)
-        return "–" if value is None else f"{value:.{1 if title.endswith('µs') else places}f}" if isinstance(value, float) else str(value)
+        if isinstance(value, float):
+            return f"{value:.{1 if title.endswith('µs') else places}f}"
+        return "–" if value is None else str(value)
     return cell

@@ -57,8 +57,8 @@ def results_of(study, path, definite, general, precond, prepare, ranks, folder):
     """A run of several methods; methods that refuse this system or preconditioner are left out."""
     methods = [*definite, *general]
     while methods:
-        words = run.words_of({"rhs": "A*ones", "precond": precond, "prepare": prepare, "rtol": RTOL, "max_it": MAX_IT, "threads": 1,
-                              "json": folder / "run.json", "solution": folder / "{}.mtx"})
+        words = run.words_of({"rhs": "A*ones", "precond": precond, "prepare": prepare, "rtol": RTOL, "max_it": MAX_IT,
+                              "threads": 1, "json": folder / "run.json", "solution": folder / "{}.mtx"})
         command = study.stretto.command(ranks, "solve", path, *words, *(f"--method={method}" for method in methods))
         _, _, err = run.call(command, TIMEOUT)
         refused = re.search(r"^stretto: ([\w=]+) needs (.*)", err, re.M)
@@ -180,12 +180,14 @@ def measure(study):
     if not paths:
         raise run.Failed(f"--only {study.options.only}: no such matrix in {study.options.matrices}")
     petsc = "PETSc " + machine.output_of("pkg-config", "--modversion", "petsc")
-    study.data |= {"facts": study.facts(), "petsc": petsc, "ranks": list(RANKS), "converged": 0, "false": 0, "claimed": 0, "largest": 0,
+    study.data |= {"facts": study.facts(), "petsc": petsc, "ranks": list(RANKS), "largest": 0,
+                   **dict.fromkeys(("converged", "false", "claimed"), 0),
                    **{name: [] for name in ("solved", "against", "differ", "matrices", "failures")}}
     for path in paths[:2] if study.options.quick else paths:
         matrix = Matrix(path)
         symmetric = matrix.is_symmetric()
-        add(study.data, matrix.name, matrix.n, stretto_of(study, listing, matrix, path, symmetric), petsc_of(study, path, symmetric))
+        runs, peers = stretto_of(study, listing, matrix, path, symmetric), petsc_of(study, path, symmetric)
+        add(study.data, matrix.name, matrix.n, runs, peers)
         study.data["minutes"] = (time.monotonic() - start) / 60
         study.save()  # after each: an interrupted run leaves what it has
         study.say(f"{60 * study.data['minutes']:.0f} s: {matrix.name}")
@@ -196,8 +198,8 @@ def measure(study):
 AGAINST = {"preconditioner": "{precond}", "method": "{method}", "cases": "{cases}", "Stretto": "{stretto}", "PETSc": "{petsc}"}
 DIFFER = {"matrix": "{matrix}", "preconditioner": "{precond}", "method": "{method}", "ranks": "{ranks}", "Stretto": "{stretto}",
           "PETSc": "{petsc}"}
-MATRICES = {"matrix": lambda row: row["matrix"] * row["first"], "rows": lambda row: str(row["rows"]) * row["first"], "ranks": "{ranks}",
-            "quickest": lambda row: f"{row['method']}, {row['precond']}" if row["method"] else bold("none"),
+MATRICES = {"matrix": lambda row: row["matrix"] * row["first"], "rows": lambda row: str(row["rows"]) * row["first"],
+            "ranks": "{ranks}", "quickest": lambda row: f"{row['method']}, {row['precond']}" if row["method"] else bold("none"),
             "iterations": "{iterations}", "residual": "{residual:.1e}", "solved": "{solved} / {cases}",
             "advice": lambda row: row["advice"] * row["first"]}
 
@@ -219,7 +221,8 @@ def failure_points(records):
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     for row in records:
         found[row["matrix"]][row["precond"]].append(f"{row['solves']} {row['status']}")
-    return points(f"**{matrix}**: " + "; ".join(f"{p}: {', '.join(some)}" for p, some in of.items()) for matrix, of in found.items())
+    return points(f"**{matrix}**: " + "; ".join(f"{p}: {', '.join(some)}" for p, some in of.items())
+                  for matrix, of in found.items())
 
 
 def report(data):
