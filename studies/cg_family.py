@@ -10,6 +10,7 @@ from functools import partial
 
 from . import families, run
 from .families import PRECONDITIONERS, TOLERANCES, is_solved, of, ratios, solve_all, solved
+from .matrix_file import name_of
 from .text import bold, points, table
 
 BUILD = "build/peers"
@@ -48,8 +49,7 @@ def label(method):
 
 
 def problems(study):
-    files = [study.options.matrices / f"{name}.mtx.gz" for name in families.few(study, DEFINITE[3:] + DEFINITE[:3], 1)
-             if study.files()]
+    files = [path for path in study.files() if name_of(path) in (DEFINITE[3:4] if study.options.quick else DEFINITE)]
     return [*families.few(study, GENERATED), *files]
 
 
@@ -140,11 +140,7 @@ def measure_peers(study):
 
 
 PARTS = {"iterations": measure_iterations, "thresholds": measure_thresholds, "times": measure_times, "peers": measure_peers}
-options = partial(families.options, parts=tuple(PARTS), max_it=20000)
-
-
-def measure(study):
-    families.measure(study, PARTS)
+options = partial(families.options, max_it=20000)
 
 
 # What follows reads the data alone.
