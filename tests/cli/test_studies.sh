@@ -2,8 +2,8 @@
 # The pages of docs/measured follow from their data, and what writes them works. Nothing is measured but one small case.
 # shellcheck disable=SC2154  # tests and limit are of cli_checks.bash
 . "$(dirname "$0")/cli_checks.bash"
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests/..
-pages=$tests/../docs/measured
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests/../..
+pages=$tests/../../docs/measured
 
 studies() { timeout -k 5 "$limit" python3 -m studies "$@" >out 2>err </dev/null; }
 

@@ -1,10 +1,10 @@
-"""Checks of what the studies share: called by tests/test_studies.sh."""
+"""Checks of what the studies share: called by tests/cli/test_studies.sh."""
 
 import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from studies import machine, picture, run, text
