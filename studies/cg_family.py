@@ -167,13 +167,13 @@ def said_of_iterations(part):
     others = [row["itself"] for row in deep]
     most = {name: max(worst for row in part["records"] if row["method"] == name for worst in row["worst"] if worst)
             for name in METHODS[1:]}
-    return points([
-        f"**The deep pipelines take at most {max(most[m] for m in DEEP):.3f} times the iterations of cg here, and solve "
-        f"{sum(row['solved'] for row in deep)} of the {sum(row['systems'] for row in deep)} systems that cg solves.** They do "
-        f"{100 * min(others):.0f} to {100 * max(others):.0f} % of the iterations themselves; cg does the others after the "
-        "hand-over, in the same Krylov space. A deep pipeline is for systems that are not too hard.",
-        f"pipelined_cg takes up to {most['pipelined_cg']:.1f} times as many iterations, where much accuracy is asked of an "
-        "ill-conditioned system. Its residual replacement keeps what it returns true, not its convergence fast."])
+    return points((
+        (f"**The deep pipelines take at most {max(most[m] for m in DEEP):.3f} times the iterations of cg here, and solve "
+         f"{sum(row['solved'] for row in deep)} of the {sum(row['systems'] for row in deep)} systems that cg solves.** They do "
+         f"{100 * min(others):.0f} to {100 * max(others):.0f} % of the iterations themselves; cg does the others after the "
+         "hand-over, in the same Krylov space. A deep pipeline is for systems that are not too hard."),
+        (f"pipelined_cg takes up to {most['pipelined_cg']:.1f} times as many iterations, where much accuracy is asked of an "
+         "ill-conditioned system. Its residual replacement keeps what it returns true, not its convergence fast.")))
 
 
 def said_of_thresholds(records):

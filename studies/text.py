@@ -89,6 +89,6 @@ def page(name, values):
     title, _, rest = template.partition("\n")
     rest = re.sub(PLACE, lambda place: values[place[1]], rest)
     blocks = [f"<!-- Written by python3 -m studies {name}; do not edit. -->", *re.split(r"\n{2,}", rest.strip()),
-              f"*Written by `python3 -m studies {name} --report` from [{name}.json]({name}.json); without `--report` it is measured "
-              "again first.*"]
+              (f"*Written by `python3 -m studies {name} --report` from [{name}.json]({name}.json); without `--report` it is "
+               "measured again first.*")]
     return "\n\n".join([title, *(wrapped(block) for block in blocks if block.strip())]) + "\n"

@@ -61,7 +61,7 @@ def results_of(study, path, definite, general, precond, prepare, ranks, folder):
                               "threads": 1, "json": folder / "run.json", "solution": folder / "{}.mtx"})
         command = study.stretto.command(ranks, "solve", path, *words, *(f"--method={method}" for method in methods))
         _, _, err = run.call(command, TIMEOUT)
-        refused = re.search(r"^stretto: ([\w=]+) needs (.*)", err, re.M)
+        refused = re.search(r"^stretto: ([\w=]+) needs (.*)", err, re.MULTILINE)
         if not refused:
             break
         if refused[1] not in methods:  # a local solver, which no method can help

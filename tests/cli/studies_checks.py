@@ -68,10 +68,10 @@ def anchor(heading):
 def links():
     """Every link to a file of the repository, and to a heading of it."""
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    anchors = {page.resolve(): {anchor(each) for each in re.findall(r"^#+ (.*)$", page.read_text(), re.M)} for page in pages}
+    anchors = {page.resolve(): {anchor(each) for each in re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)} for page in pages}
     broken = []
     for page in pages:
-        prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+        prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
         for link in re.findall(r"\]\(([^)\s]+)\)", prose):
             path, _, heading = link.partition("#")
             if re.match(r"\w+:", link):
