@@ -134,7 +134,8 @@ def main(argv):
     options = arguments_of(argv)
     try:
         study = Study(options.name, options)
-        study.load() if options.report or not options.quick else None
+        if options.report or not options.quick:
+            study.load()
         if not options.report and study.measure() is False:
             study.say(f"the time is up; run again to go on with {options.data}")
             return 0
@@ -142,6 +143,9 @@ def main(argv):
     except (run.Failed, OSError) as error:
         print(f"studies {options.name}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"studies {options.name}: interrupted", file=sys.stderr)
+        return 130
     print(f"Written: {', '.join(written)}")
     failures = getattr(study.module, "failures", lambda data: [])(study.data)
     for line in [] if options.report else failures:
