@@ -37,11 +37,11 @@ class Study:
         self.name, self.options, self.data = name, options, {}
         self.module = importlib.import_module(f".{name}", __package__)
         options.build = options.build or pathlib.Path(getattr(self.module, "BUILD", "build/release"))
-        folder = pathlib.Path("build/studies") if options.quick else run.ROOT / "docs" / "measured"
-        options.output = options.output or folder
+        options.output = options.output or (pathlib.Path("build/studies") if options.quick else run.ROOT / "docs" / "measured")
         kept = None if options.quick or options.report else getattr(self.module, "kept", None)
         options.data = options.data or (kept(options) if kept else options.output / f"{name}.json")
-        options.matrices = options.matrices or (pathlib.Path(folder) if (folder := os.environ.get("STRETTO_MATRICES")) else None)
+        if not options.matrices and os.environ.get("STRETTO_MATRICES"):
+            options.matrices = pathlib.Path(os.environ["STRETTO_MATRICES"])
         self.stretto = run.Stretto(options.stretto or os.environ.get("STRETTO") or options.build / "stretto",
                                    options.mpiexec or os.environ.get("MPIEXEC") or
                                    run.cache_variable(options.build, "MPIEXEC_EXECUTABLE") or "mpiexec")
@@ -60,14 +60,19 @@ class Study:
         if not shutil.which(self.stretto.path):
             raise run.Failed(f"{self.stretto.path}: no program; build it, or name another by --stretto")
         self.options.output.mkdir(parents=True, exist_ok=True)
-        return self.module.measure(self)
+        if not hasattr(self.module, "PARTS"):
+            return self.module.measure(self)
+        for name in self.options.parts or self.module.PARTS:  # the others stay as they are
+            self.say(name)
+            self.data[name] = {"facts": self.facts(), **self.module.PARTS[name](self)}
+            self.save()
 
-    def facts(self, **more):
+    def facts(self):
         """What a measurement made now depends on."""
-        return {**machine.describe(), "Stretto": self.stretto.about(), **more}
+        return {**machine.describe(), "Stretto": self.stretto.about()}
 
     def files(self):
-        """The problems that are in files; `only` is an expression that their names are to match."""
+        """The problems that are in files."""
         if not self.options.matrices:
             raise run.Failed(f"{self.name} needs a folder of .mtx.gz files: --matrices FOLDER, or STRETTO_MATRICES")
         found = sorted(self.options.matrices.glob("*.mtx.gz"))
@@ -119,8 +124,9 @@ def arguments_of(argv):
         own.add_argument("--matrices", type=pathlib.Path, help="folder of .mtx.gz files (STRETTO_MATRICES)")
         own.add_argument("--data", type=pathlib.Path, help="what was measured (NAME.json beside the page)")
         own.add_argument("--output", type=pathlib.Path, help="folder of the page and its pictures (docs/measured)")
-        if hasattr(module, "options"):
-            module.options(own)
+        if parts := getattr(module, "PARTS", None):
+            own.add_argument("--parts", nargs="+", choices=parts, metavar="PART", help=f"what to measure ({', '.join(parts)})")
+        module.options(own)
     return parser.parse_args(argv)
 
 
@@ -128,7 +134,8 @@ def main(argv):
     options = arguments_of(argv)
     try:
         study = Study(options.name, options)
-        study.load() if options.report or not options.quick else None
+        if options.report or not options.quick:
+            study.load()
         if not options.report and study.measure() is False:
             study.say(f"the time is up; run again to go on with {options.data}")
             return 0
@@ -136,6 +143,9 @@ def main(argv):
     except (run.Failed, OSError) as error:
         print(f"studies {options.name}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"studies {options.name}: interrupted", file=sys.stderr)
+        return 130
     print(f"Written: {', '.join(written)}")
     failures = getattr(study.module, "failures", lambda data: [])(study.data)
     for line in [] if options.report else failures:

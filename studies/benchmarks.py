@@ -395,8 +395,9 @@ def summary(data, every):
             rows.append(row)
         if rows:
             goal = f" (goal {GOAL_DISTINCT})" * has_goals
-            text += [f"Ours ÷ PETSc's, {in_words(precond)}, {plural(ranks, 'rank')}: geometric mean over the problems (how "
-                     f"many), and the largest of the ratios where all values are distinct{goal}:", plain(rows)]
+            text.append(f"Ours ÷ PETSc's, {in_words(precond)}, {plural(ranks, 'rank')}: geometric mean over the problems (how "
+                        f"many), and the largest of the ratios where all values are distinct{goal}:")
+            text.append(plain(rows))
         others = [f"{name_of(data, program)} `{peer}` {mean_cell(same)}" for (program, method, peer), same in
                   grouped([c for c in mine if "petsc" not in c.program], "program", "method", "peer")]
         if others:

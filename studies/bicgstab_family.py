@@ -75,14 +75,7 @@ def measure_times(study):
 
 
 PARTS = {"honesty": measure_honesty, "safeguards": measure_safeguards, "times": measure_times}
-
-
-def options(parser):
-    families.options(parser, tuple(PARTS))
-
-
-def measure(study):
-    families.measure(study, PARTS)
+options = families.options
 
 
 # What follows reads the data alone.

@@ -10,6 +10,7 @@ from functools import partial
 
 from . import families, run
 from .families import PRECONDITIONERS, TOLERANCES, is_solved, of, ratios, solve_all, solved
+from .matrix_file import name_of
 from .text import bold, points, table
 
 BUILD = "build/peers"
@@ -48,8 +49,7 @@ def label(method):
 
 
 def problems(study):
-    files = [study.options.matrices / f"{name}.mtx.gz" for name in families.few(study, DEFINITE[3:] + DEFINITE[:3], 1)
-             if study.files()]
+    files = [path for path in study.files() if name_of(path) in (DEFINITE[3:4] if study.options.quick else DEFINITE)]
     return [*families.few(study, GENERATED), *files]
 
 
@@ -140,11 +140,7 @@ def measure_peers(study):
 
 
 PARTS = {"iterations": measure_iterations, "thresholds": measure_thresholds, "times": measure_times, "peers": measure_peers}
-options = partial(families.options, parts=tuple(PARTS), max_it=20000)
-
-
-def measure(study):
-    families.measure(study, PARTS)
+options = partial(families.options, max_it=20000)
 
 
 # What follows reads the data alone.
@@ -171,13 +167,13 @@ def said_of_iterations(part):
     others = [row["itself"] for row in deep]
     most = {name: max(worst for row in part["records"] if row["method"] == name for worst in row["worst"] if worst)
             for name in METHODS[1:]}
-    return points([
-        f"**The deep pipelines take at most {max(most[m] for m in DEEP):.3f} times the iterations of cg here, and solve "
-        f"{sum(row['solved'] for row in deep)} of the {sum(row['systems'] for row in deep)} systems that cg solves.** They do "
-        f"{100 * min(others):.0f} to {100 * max(others):.0f} % of the iterations themselves; cg does the others after the "
-        "hand-over, in the same Krylov space. A deep pipeline is for systems that are not too hard.",
-        f"pipelined_cg takes up to {most['pipelined_cg']:.1f} times as many iterations, where much accuracy is asked of an "
-        "ill-conditioned system. Its residual replacement keeps what it returns true, not its convergence fast."])
+    return points((
+        (f"**The deep pipelines take at most {max(most[m] for m in DEEP):.3f} times the iterations of cg here, and solve "
+         f"{sum(row['solved'] for row in deep)} of the {sum(row['systems'] for row in deep)} systems that cg solves.** They do "
+         f"{100 * min(others):.0f} to {100 * max(others):.0f} % of the iterations themselves; cg does the others after the "
+         "hand-over, in the same Krylov space. A deep pipeline is for systems that are not too hard."),
+        (f"pipelined_cg takes up to {most['pipelined_cg']:.1f} times as many iterations, where much accuracy is asked of an "
+         "ill-conditioned system. Its residual replacement keeps what it returns true, not its convergence fast.")))
 
 
 def said_of_thresholds(records):

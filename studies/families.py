@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the studies share that compare the methods of a family: runs, what is true of their answers, and how often as many
-iterations they take as the family's classic method. A part of such a study is measured, kept and reported by itself."""
+iterations they take as the family's classic method. Such a study has PARTS, each of which is measured and kept by itself."""
 
 import math
 import pathlib
@@ -15,20 +15,11 @@ TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
 PRECONDITIONERS = ("none", "jacobi")
 
 
-def options(parser, parts, max_it=5000, rounds=2):
-    parser.add_argument("--parts", nargs="+", choices=parts, metavar="PART", help=f"what to measure ({', '.join(parts)})")
+def options(parser, max_it=5000, rounds=2):
     parser.add_argument("--ranks", type=int, default=2, help="of the timings (%(default)s)")
     parser.add_argument("--rounds", type=int, default=rounds, help="of the timings (%(default)s)")
     parser.add_argument("--max-it", type=int, default=max_it, help="iterations (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="solves at a time, where time does not matter (%(default)s)")
-
-
-def measure(study, parts):
-    """The parts that are asked for; the others stay as they are."""
-    for name in study.options.parts or parts:
-        study.say(name)
-        study.data[name] = {"facts": study.facts(), **parts[name](study)}
-        study.save()
 
 
 def facts(data, part):

@@ -8,6 +8,7 @@ import json
 import pathlib
 import re
 import tempfile
+from functools import partial
 
 from . import families, picture, run
 from .families import PRECONDITIONERS, mean_ratio, of, ratios, solved
@@ -103,14 +104,7 @@ def measure_courses(study):
 
 PARTS = {**{name: lambda study, name=name: families.benched(study, name, iterations=BENCHES[name][1]) for name in BENCHES},
          "panels": measure_panels, "courses": measure_courses, "solved": measure_solved}
-
-
-def options(parser):
-    families.options(parser, tuple(PARTS), rounds=1)
-
-
-def measure(study):
-    families.measure(study, PARTS)
+options = partial(families.options, rounds=1)
 
 
 # What follows reads the data alone.

@@ -2,6 +2,7 @@
 """Does the time of an iteration grow as the problem does? Times against the number of unknowns, of right-hand sides and of
 ranks, where nothing else runs."""
 
+import itertools
 import statistics
 
 from . import machine, picture
@@ -70,7 +71,7 @@ def tables(data, cases, title):
 def steps(data, cases):
     """The smallest, the largest and the middle ratio of the times of neighbours."""
     ns = ns_of(data)
-    ratios = [ns[*b, storage, m, k] / ns[*a, storage, m, k] for a, b in zip(cases, cases[1:]) for storage in STORAGES
+    ratios = [ns[*b, storage, m, k] / ns[*a, storage, m, k] for a, b in itertools.pairwise(cases) for storage in STORAGES
               for m in METHODS for k in RANKS if (*b, storage, m, k) in ns]
     if not ratios:
         return "nothing is there to compare."

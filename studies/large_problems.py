@@ -11,11 +11,12 @@ BUILD = "build/peers"
 RTOL, MAX_IT = 1e-8, 5000
 HYPRE = ("-pc_type hypre -pc_hypre_type boomeramg -pc_hypre_boomeramg_strong_threshold 0.5 -pc_hypre_boomeramg_coarsen_type HMIS "
          "-pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_P_max 4")
+CHEBYSHEV = ("-pc_type ksp -ksp_ksp_type chebyshev -ksp_ksp_max_it 5 -ksp_ksp_norm_type none -ksp_ksp_convergence_test skip "
+             "-ksp_pc_type jacobi")
 CLASSES = {
     "amg": ("amg", HYPRE),
     "ilu0": ("block_jacobi:ilu0", "-pc_type bjacobi -sub_pc_type ilu"),
-    "chebyshev": ("chebyshev:degree=4", "-pc_type ksp -ksp_ksp_type chebyshev -ksp_ksp_max_it 5 -ksp_ksp_norm_type none "
-                  "-ksp_ksp_convergence_test skip -ksp_pc_type jacobi"),
+    "chebyshev": ("chebyshev:degree=4", CHEBYSHEV),
 }
 
 

@@ -28,7 +28,7 @@ def of_file(path, pattern):
 
 def describe():
     """Date, processor, caches, memory and system: name to text."""
-    lscpu = dict(re.findall(r"^ *([^:\n]+): +(.+)$", output_of("env", "LC_ALL=C", "lscpu"), re.M))
+    lscpu = dict(re.findall(r"^ *([^:\n]+): +(.+)$", output_of("env", "LC_ALL=C", "lscpu"), re.MULTILINE))
     kind = f", family {lscpu['CPU family']} model {lscpu['Model']}" if {"CPU family", "Model"} <= lscpu.keys() else ""
     memory = of_file("/proc/meminfo", r"MemTotal: +(\d+)")
     pages = of_file("/sys/kernel/mm/transparent_hugepage/enabled", r"\[(\w+)\]")

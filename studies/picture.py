@@ -2,6 +2,7 @@
 """The one style of pictures: SVG on a light panel of its own, which reads on light and on dark pages; curves are named at
 their ends, or beside, outside of where data is."""
 
+import itertools
 import math
 from xml.sax.saxutils import escape
 
@@ -90,7 +91,7 @@ def apart(places, least, low, high):
     """The places, moved until neighbours are at least so far from each other."""
     order = sorted(range(len(places)), key=lambda k: places[k])
     found = list(places)
-    for before, k in zip(order, order[1:]):
+    for before, k in itertools.pairwise(order):
         found[k] = max(found[k], found[before] + least)
     over = found[order[-1]] - high
     if over > 0:

@@ -8,6 +8,7 @@ import textwrap
 
 NONE = "–"
 WIDTH = 120
+PLACE = r"\{\{([^{}]+)\}\}"
 
 
 class Cell(string.Formatter):
@@ -82,10 +83,12 @@ def filled(part):
 def page(name, values):
     """The page of a study: its text in pages/NAME.md, with the values at the places `{{name}}`."""
     template = (pathlib.Path(__file__).parent / "pages" / f"{name}.md").read_text()
-    used = set(re.findall(r"\{\{([^{}]+)\}\}", template))
+    used = set(re.findall(PLACE, template))
     if used != set(values):
         raise KeyError(f"{name}: {', '.join(sorted(used ^ set(values)))} only in the text or only in the data")
     title, _, rest = template.partition("\n")
-    rest = re.sub(r"\{\{([^{}]+)\}\}", lambda place: values[place[1]], rest)
-    blocks = [f"<!-- Written by python3 -m studies {name}; do not edit. -->", *re.split(r"\n{2,}", rest.strip())]
+    rest = re.sub(PLACE, lambda place: values[place[1]], rest)
+    blocks = [f"<!-- Written by python3 -m studies {name}; do not edit. -->", *re.split(r"\n{2,}", rest.strip()),
+              (f"*Written by `python3 -m studies {name} --report` from [{name}.json]({name}.json); without `--report` it is "
+               "measured again first.*")]
     return "\n\n".join([title, *(wrapped(block) for block in blocks if block.strip())]) + "\n"

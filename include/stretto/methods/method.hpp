@@ -69,7 +69,7 @@ constexpr OptionInfo check_option(double iterations) {
     return {
         "check", iterations, 0, 1e9, "iterations between measurements of the residual gap; 0: never", true, {}, true};
 }
-/// Chosen by measurement (docs/bicgstab_family.md), as the other defaults of BiCGStab methods.
+/// Chosen by measurement (docs/measured/bicgstab_family.md), as the other defaults of BiCGStab methods.
 constexpr OptionInfo breakdown_option{
     "breakdown", 1e-12, 0, 1, "cosine below which r counts as orthogonal to r0, and s to t: then the run is given up"};
 /// √ε: half of the digits that r could have in common with b − A x.
