@@ -22,7 +22,7 @@ class Failed(Exception):
 
 def environment(**more):
     """With what MPI needs on one machine, unless the caller has set it; statuses are for us, not for mpiexec, to judge."""
-    lines = (ROOT / "scripts" / "mpi.env").read_text().splitlines()
+    lines = (ROOT / "tools" / "mpi.env").read_text().splitlines()
     ours = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
     return {**ours, "OMPI_MCA_orte_abort_on_non_zero_status": "0", **os.environ, **more}
 
