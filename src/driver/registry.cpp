@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/error.hpp"
@@ -12,15 +13,17 @@
 
 namespace stretto {
 
-extern const Method cg_row, single_reduction_cg_row, pipelined_cg_row, deep_pipelined_cg_row, bicgstab_row,
-    improved_bicgstab_row, reordered_bicgstab_row, pipelined_bicgstab_row, gmres_row, pipelined_gmres_row,
-    s_step_gmres_row, pipelined_s_step_gmres_row;
+/// Of every src/methods/*.cpp, in the order of their names. Written by CMake (cmake/StrettoMethods.cmake): a static
+/// library drops files that only register themselves.
+std::span<const Method* const> method_rows();
 
 std::span<const Method* const> methods() {
-    static constexpr const Method* rows[] = {
-        &cg_row,       &single_reduction_cg_row, &pipelined_cg_row,       &deep_pipelined_cg_row,
-        &bicgstab_row, &improved_bicgstab_row,   &reordered_bicgstab_row, &pipelined_bicgstab_row,
-        &gmres_row,    &pipelined_gmres_row,     &s_step_gmres_row,       &pipelined_s_step_gmres_row};
+    static const auto rows = [] {
+        const auto all = method_rows();
+        std::vector<const Method*> sorted(all.begin(), all.end());
+        std::ranges::sort(sorted, {}, [](const Method* row) { return std::pair(row->order, row->name); });
+        return sorted;
+    }();
     return rows;
 }
 

@@ -68,8 +68,8 @@ class Layers(Tree):
         self.write("include/stretto/low/a.hpp", "#include <vector>\n")
         self.write("include/stretto/high/b.hpp", '#include "stretto/low/a.hpp"\n')
 
-    def expect(self, *patterns, tangled=None):
-        found = layers.violations(self.root, tangled or {})
+    def expect(self, *patterns):
+        found = layers.violations(self.root)
         self.assertEqual(len(found), len(patterns), found)
         for line, pattern in zip(found, patterns):
             self.assertRegex(line, pattern)
@@ -101,13 +101,6 @@ class Layers(Tree):
         self.expect("no room roof")
         self.write("docs/architecture.md", "# Architecture\n")
         self.expect("no table")
-
-    def test_list_of_the_tangled_is_emptied(self):
-        self.write("src/low/a.cpp", '#include "stretto/high/b.hpp"\n')
-        tangled = {"src/low/a.cpp": ["include/stretto/high/b.hpp"]}
-        self.expect(tangled=tangled)
-        self.write("src/low/a.cpp", "")
-        self.expect("strike src/low/a.cpp", tangled=tangled)
 
 
 class Sizes(Tree):

@@ -10,10 +10,6 @@ import re
 import sys
 
 BASES = ("include/stretto", "src")
-# FILE -> FILES that it may include though they stand above it, until they are apart.
-STILL_TANGLED = {f"src/methods/{name}.cpp": ["include/stretto/driver/registry.hpp"] for name in (
-    "bicgstab", "cg", "deep_pipelined_cg", "gmres", "improved_bicgstab", "pipelined_bicgstab", "pipelined_cg",
-    "pipelined_gmres", "pipelined_s_step_gmres", "reordered_bicgstab", "s_step_gmres", "single_reduction_cg")}
 
 
 def order_of_rooms(root):
@@ -47,17 +43,15 @@ def included(root, path):
                     break
 
 
-def violations(root, tangled=None):
+def violations(root):
     """One line for each thing that is not as it should be."""
     root = root.resolve()
-    tangled = STILL_TANGLED if tangled is None else tangled
     order = order_of_rooms(root)
     if not order:
         return ["docs/architecture.md: no table of rooms under '## Rooms'"]
-    found, met = [], set()
     files = sources(root)
     there = {room for room in map(room_of, files) if room}
-    found += [f"docs/architecture.md: the table of rooms lacks {room}" for room in sorted(there - set(order))]
+    found = [f"docs/architecture.md: the table of rooms lacks {room}" for room in sorted(there - set(order))]
     found += [f"docs/architecture.md: there is no room {room}" for room in order if room not in there]
     for path in files:
         room = room_of(path)
@@ -67,14 +61,8 @@ def violations(root, tangled=None):
             other = room_of(target)
             if other is not None and (other not in order or order.index(other) <= order.index(room)):
                 continue
-            if str(target) in tangled.get(str(path), ()):
-                met.add((str(path), str(target)))
-                continue
             where = f"{other}, which comes after {room}" if other else "what is above all rooms"
             found.append(f"{path}:{number}: includes {target} of {where}")
-    for path, targets in tangled.items():
-        found += [f"tests/guards/layers.py: strike {path} → {target} from STILL_TANGLED, it is apart now"
-                  for target in targets if (path, target) not in met]
     return found
 
 

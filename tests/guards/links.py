@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""links.py ROOT: every link of a page of the repository to a file or a heading in it leads somewhere."""
+"""links.py ROOT: every link of a page of the repository to a file or a heading in it leads somewhere. The texts in
+studies/pages are read where they become pages, in docs/measured."""
 
 import os
 import pathlib
@@ -21,6 +22,8 @@ def anchors(text):
 def pages(root):
     for folder, inside, files in os.walk(root):
         inside[:] = [name for name in inside if not name.startswith((".", "build"))]
+        if pathlib.Path(folder) == root / "studies/pages":
+            continue
         yield from (pathlib.Path(folder, name) for name in sorted(files) if name.endswith(".md"))
 
 

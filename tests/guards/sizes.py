@@ -15,14 +15,9 @@ MOST_IN_FUNCTION = 80
 LONG = re.compile(r"//+\s*Long: \S")
 # What is too long without a reason, until it is mended.
 STILL_LONG = {
-    "include/stretto/execute/cpu/executor.hpp",
     "include/stretto/methods/deep_pipelined_cg.hpp deep_pipelined_cg",
     "include/stretto/methods/pipelined_bicgstab.hpp pipelined_bicgstab",
-    "src/hmatrix/hmatrix.cpp HMatrix::lay_out",
-    "src/hmatrix/low_rank.cpp",
-    "src/sparse/csr.cpp",
-    "src/sparse/forms/blocked_rows.cpp BlockedRows::BlockedRows",
-    "src/system/prepare.cpp",
+    "src/driver/driver.cpp",
     "src/system/structure.cpp analyse",
 }
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run_method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "stretto/core/error.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/driver/solver.hpp"
+#include "stretto/io/trace_file.hpp"
+
+using namespace stretto;
+using json = nlohmann::json;
+
+namespace {
+
+/// Where every iteration ended.
+struct Iterations {
+    std::vector<double> ends;   ///< virtual seconds of the slowest rank
+    std::vector<int> products;  ///< with A before, in a dry run
+};
+
+/// Of an iteration, over whole periods after the first iterations: a restarted method's cycle, or the l iterations of a
+/// pipeline, whose sums in flight arrive in bursts of l where it is they that take long. Periods with more products
+/// than others are left out, for they have a safeguard.
+double seconds_over_periods(const Iterations& iterations, std::size_t first, std::size_t period) {
+    const auto& [ends, products] = iterations;
+    const auto begin = std::max(first, period) - 1;
+    int least = std::numeric_limits<int>::max();
+    for (std::size_t k = begin; k + period < ends.size(); k += period)
+        least = std::min(least, products[k + period] - products[k]);
+    double seconds = 0;
+    std::size_t counted = 0;
+    for (std::size_t k = begin; k + period < ends.size(); k += period) {
+        if (products[k + period] - products[k] > least) continue;
+        seconds += ends[k + period] - ends[k];
+        counted += period;
+    }
+    return counted > 0 ? seconds / static_cast<double>(counted) : NAN;
+}
+
+double seconds_per_iteration(const Iterations& iterations, const Method& method, const Options& options, bool dry) {
+    const auto has = [&](std::string_view option) {
+        return std::ranges::find(method.options, option, &OptionInfo::name) != method.options.end();
+    };
+    const auto number = [&](std::string_view option) { return static_cast<std::size_t>(options.number(option)); };
+    if (has("m")) return seconds_over_periods(iterations, 0, number("m"));
+    std::size_t first = 10;  // iterations that fill a pipeline
+    if (has("warmup") && !dry) first += number("warmup");
+    return seconds_over_periods(iterations, std::min(first, iterations.ends.size() / 2), has("l") ? number("l") : 1);
+}
+
+SolveOptions solve_options(const SimulatedSystem& system, const json& job, const std::string& method) {
+    SolveOptions options;
+    options.method = system.dry() ? without_safeguards(method, SimulatedSystem::largest) : method;
+    options.max_iterations = job.at("iterations");
+    options.rtol = system.dry() ? 0 : job.at("rtol").get<double>();
+    options.formulation = job.at("formulation") == "basic" ? Formulation::basic : Formulation::merged;
+    options.history = job.at("history");
+    return options;
+}
+
+/// Tells `iterations` where each one ends. `system` and `iterations` must outlive the solve.
+Monitor stopwatch(SimulatedSystem& system, Iterations& iterations, int most) {
+    const auto room = static_cast<std::size_t>(std::min(most, 100'000)) + 1;
+    iterations.ends.reserve(room);
+    iterations.products.reserve(room);
+    return [&](const IterationInfo& at) {
+        if (at.iteration == 0) return true;
+        iterations.ends.push_back(system.comm().now());
+        iterations.products.push_back(system.products());
+        return true;
+    };
+}
+
+Result solve_in_virtual_time(SimulatedSystem& system, int columns, const SolveOptions& options) {
+    const auto rows = system.rows();
+    const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    std::vector<double> b(size, 1.0), x(size, 0.0);
+    if (system.dry())  // columns that differ
+        for (std::size_t k = 0; k < size; ++k) b[k] += 0.1 * static_cast<double>(k % static_cast<std::size_t>(columns));
+    return solve<double>(system.comm(), system.A(), system.M(), {b.data(), rows, columns}, {x.data(), rows, columns},
+                         options);
+}
+
+/// Collective. What the slowest rank had, value by value; of what is hidden, the rank that hides the least.
+json describe(SimulatedSystem& system, const std::string& method, const Result& result, double per_iteration) {
+    const auto& mean = result.per_iteration;
+    enum { of_iteration, of_solve, lost, rows, shown, neighbours, kernel };
+    std::vector<double> most{per_iteration,
+                             result.solve_seconds,
+                             mean.lost,
+                             static_cast<double>(system.real_rows()),
+                             -mean.hidden_fraction,
+                             static_cast<double>(system.neighbours())};
+    most.insert(most.end(), mean.seconds.begin(), mean.seconds.end());
+    system.comm().largest_of(most);
+    json line{{"method", method},
+              {"ranks", system.comm().size()},
+              {"rows", system.all_rows()},
+              {"rows_of_a_rank", most[rows]},
+              {"neighbours", most[neighbours]},
+              {"status", name(result.status)},
+              {"finished_by", result.finished_by},
+              {"iterations", result.iterations},
+              {"relative_residual", result.relative_residual()},
+              {"seconds", most[of_solve]},
+              {"seconds_per_iteration", most[of_iteration]},
+              {"reductions", mean.reductions},
+              {"vector_reads", mean.vector_reads},
+              {"vector_writes", mean.vector_writes},
+              {"hidden", -most[shown]},
+              {"lost", most[lost]}};
+    for (std::size_t k = 0; k < kernels.size(); ++k) line["kernels"][std::string(kernels[k].second)] = most[kernel + k];
+    for (std::size_t k = 0; k < result.history.size(); ++k)
+        line["history"].push_back(result.history[k] / result.columns[k % result.columns.size()].norm_b);
+    return line;
+}
+
+/// PREFIX and the method, with - for what a file's name should not have.
+std::string timeline_file(const std::string& prefix, std::string method) {
+    std::ranges::replace_if(method, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '-');
+    return fmt::format("{}{}.json", prefix, method);
+}
+
+}  // namespace
+
+json run_method(SimulatedSystem& system, const json& job, const std::string& method) {
+    const auto began = std::chrono::steady_clock::now();
+    const Spec spec = parse_spec(method);
+    const Method& row = find_method(spec.name);
+    const Options method_options(spec, row.options);
+    const int columns = job.at("columns");
+    const int vectors = 2 + row.vectors(method_options, static_cast<bool>(system.M()));
+    SimulatedComm& comm = system.comm();
+    comm.set_working_set(system.working_set(vectors, columns));
+    comm.restart_noise();
+
+    SolveOptions options = solve_options(system, job, method);
+    Iterations iterations;
+    options.monitor = stopwatch(system, iterations, options.max_iterations);
+    constexpr int traced_ranks = 4;
+    Trace trace(comm.rank() < traced_ranks ? 1'000'000 : 0);
+    const std::string timeline = job.at("trace");
+    if (!timeline.empty()) options.trace = &trace;
+    const Result result = solve_in_virtual_time(system, columns, options);
+    if (system.dry() && (result.iterations < options.max_iterations || result.finished_by != spec.name))
+        throw InputError(fmt::format("a dry run of {} ends after {} iterations by {}: --iterations fewer", method,
+                                     result.iterations, result.finished_by));
+
+    comm.largest_of(iterations.ends);
+    json line = describe(system, method, result, seconds_per_iteration(iterations, row, method_options, system.dry()));
+    if (!timeline.empty()) write_trace(comm, trace, timeline_file(timeline, method));
+    line["simulated_in"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    return line;
+}
