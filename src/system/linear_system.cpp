@@ -171,7 +171,7 @@ void LinearSystem::Parts::check(const std::string& text) const {
     const Spec spec = parse_spec(text);
     const Method& method = find_method(spec.name);
     (void)Options(spec, method.options);
-    if (options.insist || !method.positive_definite) return;
+    if (options.insist || method.needs == Needs::any) return;
     if (!structure.symmetric())
         throw InputError(
             fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "

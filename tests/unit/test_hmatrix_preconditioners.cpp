@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hmatrix_cases.hpp"
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/precond/diagonal_blocks.hpp"
 #include "stretto/precond/inner_iterations.hpp"
 #include "stretto/precond/table.hpp"

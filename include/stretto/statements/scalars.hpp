@@ -14,7 +14,7 @@ namespace stretto {
 ///
 /// Division by zero yields zero. A finished column is frozen by clearing its vectors, so that its dot
 /// products vanish; this rule keeps all its coefficients at zero from then on, without a test in any method.
-/// Breakdown is noticed by testing the denominator (Stop::breakdown), never by waiting for a NaN.
+/// Breakdown is noticed by testing the denominator (Verdict::unless_nonzero), never by waiting for a NaN.
 template <class T>
 class Scalars {
 public:

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/driver/solve.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/io/problem.hpp"
 #include "stretto/io/result_json.hpp"
 #include "stretto/operators/preconditioner.hpp"

@@ -10,9 +10,7 @@ namespace stretto {
 /// Orthonormalises a block W of n vectors against those before it, Q, and among themselves:
 ///
 ///   pip    products with Q and Gram matrix in one reduction, Cholesky of WᵀW − SᵀS
-///   pip2   the same once more, a second reduction, where a vector of the block lost more than 99.7 % of its length:
-///   what
-///          one pass leaves of Q in W is rounding over the square of what is left
+///   pip2   the same, and once more where a vector of the block lost more than 99.7 % of its length: 1 or 2 reductions
 ///   bcgs2  classical block Gram–Schmidt with CholQR, twice, 4 reductions
 ///
 /// A block that is no good from some vector on is cut there: Cholesky stops at a pivot that rounding cannot tell from

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <type_traits>
+
+#include "stretto/comm/comm.hpp"
+#include "stretto/execute/row_work.hpp"
+#include "stretto/statements/multivector.hpp"
+#include "stretto/statements/panel.hpp"
+
+namespace stretto {
+
+/// A square linear operator, or a preconditioner, on the rows of this rank. Called on all ranks together.
+///
+///   apply(x, y)            y = A x (or y = M⁻¹ x) for vectors of any number of columns; x and y are disjoint
+///   bytes(m)               what one such call with m columns moves through this rank's memory
+///
+/// and what it may have besides:
+///
+///   apply_transpose(x, y)  y = Aᵀ x, for methods that need it; has_transpose() may say no to that
+///   apply(x, y, work)      hands rows of y on as soon as they are there, each once (row_work.hpp), from parts() parts
+///   start_apply(x, y)      returns with y's last parts in flight
+///   local_rows()           how many rows this rank has, checked against b's
+///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
+template <class A, class T>
+concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
+    a.apply(v, v);
+    { a.bytes(m) } -> std::convertible_to<double>;
+};
+
+/// No preconditioner. Methods share vectors that are equal then (u is r, …), so it costs nothing.
+struct Identity {};
+
+/// An operator as a user hands it over, its type forgotten: so that a method is compiled once. Holds a pointer to it.
+template <class T>
+class AnyOperator {
+public:
+    AnyOperator(Identity = {}) {}
+    /// A temporary would be gone before it is used: give it a name.
+    template <class Op>
+        requires std::is_class_v<Op>
+    AnyOperator(const Op&& op) = delete;
+    template <class Op>
+        requires std::is_class_v<Op>
+    AnyOperator(const Op& op)
+        : op_(&op),
+          apply_(
+              [](const void* self, MultiVector<T> x, MultiVector<T> y) { static_cast<const Op*>(self)->apply(x, y); }),
+          bytes_([](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(m)); }) {
+        static_assert(
+            requires(MultiVector<T> v) { op.apply(v, v); },
+            "an operator needs apply(x, y) const, which computes y = A x for MultiVector<T> x and y");
+        static_assert(
+            requires(int m) {
+                { op.bytes(m) } -> std::convertible_to<double>;
+            }, "an operator needs bytes(m) const: what one apply with m columns moves through memory; 0 if unknown");
+        if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
+        if constexpr (requires { op.prepare_powers(1); }) {
+            prepare_powers_ = [](const void* self, int h) { return static_cast<const Op*>(self)->prepare_powers(h); };
+            apply_powers_ = [](const void* self, const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) {
+                static_cast<const Op*>(self)->apply_powers(v, first, count, B);
+            };
+        }
+        if constexpr (requires(MultiVector<T> v, const RowWork& work) { op.apply(v, v, work), op.parts(); }) {
+            parts_ = op.parts();
+            apply_with_ = [](const void* self, MultiVector<T> x, MultiVector<T> y, const RowWork& work) {
+                static_cast<const Op*>(self)->apply(x, y, work);
+            };
+        }
+        if constexpr (requires(MultiVector<T> v) { Pending(op.start_apply(v, v)); })
+            start_apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                return static_cast<const Op*>(self)->start_apply(x, y);
+            };
+        bool transpose = true;
+        if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
+        if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })
+            if (transpose)
+                apply_transpose_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                    static_cast<const Op*>(self)->apply_transpose(x, y);
+                };
+    }
+
+    explicit operator bool() const { return op_ != nullptr; }
+    void apply(MultiVector<T> x, MultiVector<T> y) const { apply_(op_, x, y); }
+    /// The same, but y is complete only when what is returned has been waited for.
+    Pending start_apply(MultiVector<T> x, MultiVector<T> y) const {
+        if (start_apply_) return start_apply_(op_, x, y);
+        apply(x, y);
+        return {};
+    }
+    bool finishes_later() const { return start_apply_; }
+    /// apply, with work on rows of y as soon as they are there, in so many parts; none: it cannot.
+    void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { apply_with_(op_, x, y, work); }
+    int parts() const { return parts_; }
+    /// Several products for one exchange, where the operator has that (CsrMatrix).
+    int prepare_powers(int h) const { return prepare_powers_ ? prepare_powers_(op_, h) : 1; }
+    void apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const {
+        apply_powers_(op_, v, first, count, B);
+    }
+    void apply_transpose(MultiVector<T> x, MultiVector<T> y) const { apply_transpose_(op_, x, y); }
+    bool has_transpose() const { return !op_ || apply_transpose_; }
+    double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
+    /// Rows on this rank, where the operator has a local_rows() that tells.
+    std::optional<Index> local_rows() const { return local_rows_; }
+
+private:
+    const void* op_ = nullptr;
+    void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    void (*apply_with_)(const void*, MultiVector<T>, MultiVector<T>, const RowWork&) = nullptr;
+    int parts_ = 0;
+    Pending (*start_apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    double (*bytes_)(const void*, int) = nullptr;
+    int (*prepare_powers_)(const void*, int) = nullptr;
+    void (*apply_powers_)(const void*, const Panel<T>&, int, int, const SmallMatrix<T>&) = nullptr;
+    std::optional<Index> local_rows_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The solver that stays: what a second solve does not do again, what it keeps, and what may be asked of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "allocations.hpp"
+#include "systems.hpp"
+
+using namespace stretto;
+
+namespace {
+
+constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j); };
+constexpr auto other_values = [](Global row, int j) { return uniform(6, row, j); };
+
+std::string problem_for(const Method& method) {
+    return method.needs != Needs::any ? "jump2d:23x31,contrast=100" : "convdiff2d:23x31,peclet=30";
+}
+
+/// Every test here runs for every method of the registry.
+struct SolverTest : testing::TestWithParam<const Method*> {
+    MpiComm comm;
+    const Method& method = *GetParam();
+
+    SolveOptions options() const {
+        SolveOptions o;
+        o.method = method.name;
+        o.history = true;
+        return o;
+    }
+};
+
+TEST_P(SolverTest, ASecondSolveAllocatesNothing) {
+    if (comm.size() > 1) GTEST_SKIP() << "MPI allocates for its requests";
+    const auto A = problem(comm, problem_for(method));
+    const Jacobi M(A);
+    for (const int columns : {1, 3}) {
+        Solver<double> solver(comm, A, M, A.local_rows(), columns, options());
+        Values b(A, columns, random_values), x(A, columns);
+        ASSERT_TRUE(solver.solve(b.view(), x.view()).converged());
+        for (int again = 0; again < 3; ++again) {
+            std::ranges::fill(x.view().values(), 0.0);
+            const auto before = allocations.load();
+            const auto& result = solver.solve(b.view(), x.view());
+            const auto allocated = allocations.load() - before;
+            EXPECT_TRUE(result.converged());
+            // Events are texts, and what is said of one is not kept.
+            if (again > 0 && result.events.empty()) {
+                EXPECT_EQ(allocated, 0) << columns << " columns";
+            }
+        }
+    }
+}
+
+TEST_P(SolverTest, WhatAnEarlierSolveLeftChangesNothing) {
+    const auto A = problem(comm, problem_for(method));
+    const Jacobi M(A);
+    for (const int columns : {1, 3})
+        for (const bool preconditioned : {false, true}) {
+            const AnyOperator<double> inverse = preconditioned ? AnyOperator<double>(M) : AnyOperator<double>();
+            Values b(A, columns, random_values), other(A, columns, other_values), x(A, columns), y(A, columns);
+            Solver<double> fresh(comm, A, inverse, A.local_rows(), columns, options()),
+                used(comm, A, inverse, A.local_rows(), columns, options());
+            const auto expected = fresh.solve(b.view(), x.view());
+            (void)used.solve(other.view(), y.view());
+            used.forget();
+            std::ranges::fill(y.view().values(), 0.0);
+            const auto& result = used.solve(b.view(), y.view());
+            EXPECT_EQ(result.history, expected.history);
+            EXPECT_EQ(result.iterations, expected.iterations);
+            EXPECT_TRUE(std::ranges::equal(x.view().values(), y.view().values()));
+            EXPECT_EQ(result.ledger.at(Phase::iteration).reductions, expected.ledger.at(Phase::iteration).reductions);
+        }
+}
+
+TEST_P(SolverTest, ASolveThatBrokeDownSpoilsNoLaterOne) {
+    const auto A = problem(comm, problem_for(method));
+    Solver<double> solver(comm, A, Identity{}, A.local_rows(), 2, options());
+    Values bad(A, 2, [](Global row, int) { return row == 3 ? std::numeric_limits<double>::quiet_NaN() : 1.0; }),
+        b(A, 2, random_values), x(A, 2);
+    EXPECT_EQ(solver.solve(bad.view(), x.view()).status, Status::not_finite);
+    std::ranges::fill(x.view().values(), 0.0);
+    EXPECT_TRUE(solver.solve(b.view(), x.view()).converged());
+    for (const double residual : true_residuals(A, b, x)) EXPECT_LE(residual, 1.0000001e-8);
+}
+
+TEST_P(SolverTest, FromZeroTheFirstResidualTakesNoProduct) {
+    const auto A = problem(comm, problem_for(method));
+    Values b(A, 1, random_values), x(A, 1);
+    auto o = options();
+    o.max_iterations = 0;
+    Solver<double> solver(comm, A, Identity{}, A.local_rows(), 1, o);
+    for (const double guess : {0.0, 1.0}) {
+        std::ranges::fill(x.view().values(), guess);
+        const auto& result = solver.solve(b.view(), x.view());
+        EXPECT_EQ(result.ledger.at(Phase::setup).applies, guess == 0 ? 0 : 1);
+        EXPECT_EQ(result.ledger.at(Phase::setup).reductions, guess == 0 ? 1 : 2);
+        EXPECT_EQ(result.status, Status::max_iterations);
+    }
+    o.zero_guess = true;
+    Solver<double> clears(comm, A, Identity{}, A.local_rows(), 1, o);
+    const auto& result = clears.solve(b.view(), x.view());
+    EXPECT_EQ(result.ledger.at(Phase::setup).applies, 0);
+    EXPECT_EQ(x.view()(0), A.local_rows() > 0 ? 0.0 : x.view()(0));
+}
+
+TEST_P(SolverTest, TheMonitorSeesIterationZeroAndMayEndTheSolve) {
+    const auto A = problem(comm, problem_for(method));
+    Values b(A, 2, random_values), x(A, 2, other_values);
+    const auto initial = true_residuals(A, b, x);  // relative
+    for (const int last : {0, 1, 4}) {
+        Values y = x;
+        std::vector<int> seen;
+        auto o = options();
+        o.monitor = [&](const IterationInfo& info) {
+            seen.push_back(info.iteration);
+            EXPECT_EQ(info.residuals.size(), 2u);
+            if (info.iteration == 0) {
+                EXPECT_NEAR(info.relative_residual, std::max(initial[0], initial[1]), 1e-12);
+            }
+            return info.iteration < last;
+        };
+        const auto result = solve<double>(comm, A, Identity{}, b.view(), y.view(), o);
+        EXPECT_EQ(result.status, Status::interrupted);
+        ASSERT_EQ(static_cast<int>(seen.size()), last + 1);
+        for (int k = 0; k <= last; ++k) EXPECT_EQ(seen[static_cast<std::size_t>(k)], k);
+        EXPECT_EQ(result.iterations, last);
+    }
+}
+
+TEST_P(SolverTest, WhatNobodyRecomputedIsNotCalledVerified) {
+    const auto A = problem(comm, problem_for(method));
+    Values b(A, 1, random_values), x(A, 1), y(A, 1);
+    auto o = options();
+    const auto verified = solve<double>(comm, A, Identity{}, b.view(), x.view(), o);
+    o.verify = Verify::recurrence;
+    o.iterate = Iterate::last;
+    const auto believed = solve<double>(comm, A, Identity{}, b.view(), y.view(), o);
+    EXPECT_TRUE(verified.verified);
+    EXPECT_EQ(verified.status, Status::converged);
+    EXPECT_FALSE(believed.verified);
+    EXPECT_EQ(believed.status, Status::passed_unverified);
+    EXPECT_FALSE(believed.converged());
+    EXPECT_TRUE(believed.passed());
+    EXPECT_LE(true_residuals(A, b, y)[0], 1e-6);
+    EXPECT_LT(believed.ledger.at(Phase::setup).applies, verified.ledger.at(Phase::setup).applies);
+}
+
+TEST_P(SolverTest, SolvesWithTheTranspose) {
+    const auto A = problem(comm, problem_for(method));
+    const Jacobi M(A);
+    Values b(A, 2, random_values), x(A, 2), Atx(A, 2);
+    Solver<double> solver(comm, A, M, A.local_rows(), 2, options());
+    const auto& result = solver.solve_transposed(b.view(), x.view());
+    EXPECT_TRUE(result.converged());
+    A.apply_transpose(x.view(), Atx.view());
+    EXPECT_LE(distance(comm, Atx, b), 1e-6);
+    std::ranges::fill(x.view().values(), 0.0);
+    EXPECT_TRUE(solver.solve(b.view(), x.view()).converged());
+    for (const double residual : true_residuals(A, b, x)) EXPECT_LE(residual, 1.0000001e-8);
+}
+
+std::string method_name(const testing::TestParamInfo<const Method*>& info) { return std::string(info.param->name); }
+INSTANTIATE_TEST_SUITE_P(Registry, SolverTest, testing::ValuesIn(methods()), method_name);
+
+struct OneSolver : testing::Test {
+    MpiComm comm;
+};
+
+/// Hands no rows on, and has no transpose.
+struct Plain {
+    const CsrMatrix<double>* A;
+    void apply(MultiVector<double> x, MultiVector<double> y) const { A->apply(x, y); }
+    double bytes(int) const { return 0; }
+};
+
+TEST_F(OneSolver, RefusesOnAllRanksWhatOneRankBrings) {
+    const auto A = problem(comm, "poisson2d:9x7");
+    Solver<double> solver(comm, A, Identity{}, A.local_rows(), 1);
+    Values b(A, 1, random_values), x(A, 1), two(A, 2);
+    const bool mine = comm.rank() == comm.size() - 1 && A.local_rows() > 0;
+    EXPECT_THROW(solver.solve(b.view(), mine ? b.view() : x.view()), InputError) << "x is b";
+    EXPECT_THROW(solver.solve(mine ? two.view() : b.view(), x.view()), InputError) << "two columns";
+    EXPECT_TRUE(solver.solve(b.view(), x.view()).converged()) << "and goes on afterwards";
+    const Plain plain{&A};
+    Solver<double> without(comm, plain, Identity{}, A.local_rows(), 1);
+    EXPECT_THROW(without.solve_transposed(b.view(), x.view()), InputError);
+    EXPECT_THROW(solver.set_tolerances(-1, 0, 10), InputError);
+}
+
+TEST_F(OneSolver, TakesOtherTolerances) {
+    const auto A = problem(comm, "poisson2d:30");
+    Solver<double> solver(comm, A, Identity{}, A.local_rows(), 1);
+    Values b(A, 1, random_values), x(A, 1);
+    const int loose = [&] {
+        solver.set_tolerances(1e-2, 0, 1000);
+        return solver.solve(b.view(), x.view()).iterations;
+    }();
+    solver.set_tolerances(1e-10, 0, 1000);
+    const auto& result = solver.solve(b.view(), x.view());
+    EXPECT_TRUE(result.converged());
+    EXPECT_GT(result.iterations, loose / 2);
+    EXPECT_LE(result.relative_residual(), 1e-10);
+}
+
+TEST_F(OneSolver, AGuessThatIsTheSolutionEndsAtOnce) {
+    const auto A = problem(comm, "poisson2d:30");
+    Solver<double> solver(comm, A, Identity{}, A.local_rows(), 1);
+    Values b(A, 1, random_values), x(A, 1);
+    ASSERT_TRUE(solver.solve(b.view(), x.view()).converged());
+    const auto& again = solver.solve(b.view(), x.view());
+    EXPECT_EQ(again.iterations, 0);
+    EXPECT_EQ(again.status, Status::converged);
+    EXPECT_TRUE(again.verified);
+}
+
+TEST_F(OneSolver, KeepsShiftsFromSolveToSolve) {
+    const auto A = problem(comm, "poisson2d:40");
+    Values b(A, 1, random_values), x(A, 1);
+    for (const std::string method : {"deep_pipelined_cg:l=2", "pipelined_gmres:l=2", "s_step_gmres:s=4"}) {
+        SolveOptions o;
+        o.method = method;
+        Solver<double> solver(comm, A, Identity{}, A.local_rows(), 1, o);
+        const auto blocking = [&] {
+            std::ranges::fill(x.view().values(), 0.0);
+            const auto& result = solver.solve(b.view(), x.view());
+            EXPECT_TRUE(result.converged()) << method;
+            std::int64_t all = 0;
+            for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) {
+                const auto& counts = result.ledger.at(phase);
+                all += counts.reductions - counts.hidden_reductions;
+            }
+            return all;
+        };
+        const auto first = blocking(), second = blocking();
+        EXPECT_LT(second, first) << method;
+        solver.forget();
+        EXPECT_EQ(blocking(), first) << method;
+    }
+}
+
+TEST_F(OneSolver, OneIterationOfCgTakesOneProductAndOneToVerify) {
+    const auto A = problem(comm, "poisson2d:40");
+    const Jacobi M(A);
+    Values b(A, 1, random_values), x(A, 1);
+    SolveOptions o;
+    o.max_iterations = 1;
+    o.zero_guess = true;
+    for (const auto verify : {Verify::true_residual, Verify::recurrence}) {
+        o.verify = verify;
+        o.iterate = verify == Verify::recurrence ? Iterate::last : Iterate::best;
+        Solver<double> solver(comm, A, M, A.local_rows(), 1, o);
+        (void)solver.solve(b.view(), x.view());
+        const auto& result = solver.solve(b.view(), x.view());
+        Counts all = result.ledger.at(Phase::setup);
+        all += result.ledger.at(Phase::iteration);
+        const bool verified = verify == Verify::true_residual;
+        EXPECT_EQ(all.applies, verified ? 2 : 1);
+        EXPECT_EQ(all.preconditionings, 2);
+        EXPECT_EQ(all.reductions, verified ? 5 : 4);  // ‖b‖, (r, M⁻¹r), two of the iteration; ‖b − Ax‖
+        EXPECT_EQ(result.iterations, 1);
+    }
+}
+
+}  // namespace
