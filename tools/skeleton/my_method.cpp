@@ -18,7 +18,7 @@ constinit const Method my_method_row{
     .classic = "cg",  // what goes on where this gets no further; its own name for the first of a family
     .order = 190,     // place in tables; the hundreds are the family
     .needs = Needs::positive_definite,
-    .vectors = stored<4, 4>,  // beyond x and b, without and with a preconditioner
+    .vectors = stored<3, 4>,  // beyond x and b, without and with a preconditioner
     .applies = 1,
     .preconditionings = 1,
     .reductions = 2,

@@ -11,15 +11,16 @@ namespace stretto {
 
 /// Conjugate gradients (Hestenes and Stiefel 1952), for A and M symmetric positive definite.
 ///
-/// Two reductions per iteration, none hidden; stores 4 vectors.
+/// Two reductions per iteration, none hidden; stores 3 vectors, 4 with a preconditioner.
 template <class T>
 void my_method(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                Verdict<T>& stop) {
     // Replace: as many vectors as the row says, taken once, before the loop. Inside of it nothing is allocated.
-    auto [r, u, p, s] = vectors<4>(V);
+    auto [r, p, s] = vectors<3>(V);
+    auto u = M ? V.vector() : r;  // without a preconditioner M⁻¹ r is r, and `u <<= M * r` does nothing
 
-    stop.initial_residual(A, b, x, r);                     // r = b − A x
-    auto [gamma] = V.start(u <<= M * r, dot(r, u)).wait();  // M⁻¹ r; r itself where there is no preconditioner
+    stop.initial_residual(A, b, x, r);  // r = b − A x
+    auto [gamma] = V.start(u <<= M * r, dot(r, u)).wait();
     V.run(p <<= u);
 
     // A denominator is tested before or after it divides, by what it means for the user.
