@@ -34,11 +34,11 @@ int main(int argc, char** argv) {
         for (Index i = 0; i < n; ++i)  // rows are in the order of the clusters
             b[static_cast<std::size_t>(i)] = std::sin(3 * geometry.points[static_cast<std::size_t>(A.original(i))][0]);
 
+        const stretto::DiagonalBlocks blocks(A);
         stretto::SolveOptions solver;
         solver.method = "cg";
         solver.rtol = 1e-5;
-        const auto result =
-            stretto::solve<double>(comm, A, stretto::DiagonalBlocks(A), {b.data(), n, 1}, {x.data(), n, 1}, solver);
+        const auto result = stretto::solve<double>(comm, A, blocks, {b.data(), n, 1}, {x.data(), n, 1}, solver);
         if (comm.rank() == 0)
             std::printf("%s after %d iterations; %.1f MB, %.0f %% of a dense matrix\n",
                         stretto::name(result.status).data(), result.iterations, 1e-6 * A.statistics().bytes,

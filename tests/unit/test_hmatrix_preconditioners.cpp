@@ -143,5 +143,29 @@ TEST(InnerIterations, ColumnsTogetherAreNearColumnsOneByOne) {
     EXPECT_THROW(inner.apply_transpose({one.data(), n, 1}, {image.data(), n, 1}), InputError);
 }
 
+// Where the inner method breaks down at once, or its numbers leave double precision, the blocks on the diagonal stand
+// in.
+TEST(InnerIterations, WhatBreaksDownIsLeftToTheBlocks) {
+    MpiComm comm;
+    const auto geometry = geometries(200).front().geometry;
+    for (const double size : {0.0, 1e-200, 1e140}) {
+        HMatrixOptions options;
+        options.max_rank = 1;
+        const Fill fill = entries([size](Index i, Index j) { return i == j ? size : size / (2 + std::abs(i - j)); });
+        HMatrix coarse(comm, geometry, fill, options);
+        const DiagonalBlocks blocks(coarse);
+        const Index n = coarse.local_rows();
+        const InnerIterations inner(std::move(coarse), 5);
+        std::vector<double> r(static_cast<std::size_t>(n)), z(r.size(), NAN);
+        for (Index i = 0; i < n; ++i) r[static_cast<std::size_t>(i)] = uniform(6, i);
+        inner.apply({r.data(), n, 1}, {z.data(), n, 1});
+        for (const double value : z) ASSERT_TRUE(std::isfinite(value)) << size;
+        if (size > 0) continue;
+        std::vector<double> expected(r.size());
+        blocks.apply({r.data(), n, 1}, {expected.data(), n, 1});
+        EXPECT_EQ(z, expected);
+    }
+}
+
 }  // namespace
 }  // namespace stretto
