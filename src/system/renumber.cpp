@@ -17,7 +17,7 @@ DistributedRows renumber(const Comm& comm, DistributedRows problem, const std::v
                          Partition target) {
     std::vector<Entry<double>> entries;
     {
-        const Columns<Global> columns(comm, problem, numbers);
+        const ColumnValues<Global> columns(comm, problem, numbers);
         entries.reserve(problem.rows.columns.size());
         for (Index i = 0; i < problem.rows.rows(); ++i)
             for (Global k = problem.rows.start[i]; k < problem.rows.start[i + 1]; ++k)

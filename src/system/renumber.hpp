@@ -36,10 +36,10 @@ std::vector<T> look_up(const Comm& comm, const Partition& partition, const std::
 
 /// A value for every column that occurs on this rank, from a value for every row of its owner.
 template <class T>
-class Columns {
+class ColumnValues {
 public:
     /// Collective. `mine`, for the local rows, must outlive it.
-    Columns(const Comm& comm, const DistributedRows& problem, const std::vector<T>& mine)
+    ColumnValues(const Comm& comm, const DistributedRows& problem, const std::vector<T>& mine)
         : mine_(mine),
           first_(problem.partition.first(comm.rank())),
           elsewhere_(columns_elsewhere(comm, problem)),

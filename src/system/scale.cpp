@@ -61,7 +61,7 @@ void scale_rows(LocalRows<double>& rows, const std::vector<double>& by) {
 }
 
 void scale_columns(const Comm& comm, DistributedRows& matrix, const std::vector<double>& by) {
-    const Columns<double> all(comm, matrix, by);
+    const ColumnValues<double> all(comm, matrix, by);
     auto& rows = matrix.rows;
     for (std::size_t k = 0; k < rows.values.size(); ++k) rows.values[k] *= all[rows.columns[k]];
 }
