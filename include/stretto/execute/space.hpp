@@ -83,7 +83,10 @@ public:
     void refuse() { refuses_ = true; }
     bool refused() const { return sums_.refused; }
 
-    void clear(MultiVector<T> v) const { executor_.clear(v); }
+    template <class... Vectors>
+    void clear(const Vectors&... v) const {
+        (executor_.clear(v), ...);
+    }
     void clear_column(MultiVector<T> v, int column) const { executor_.clear_column(v, column); }
     void copy_column(MultiVector<T> from, MultiVector<T> to, int column) const {
         executor_.copy_column(from, to, column);

@@ -20,6 +20,7 @@ void improved_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
     auto beta = V.scalars(), delta = V.scalars(), tau = V.scalars(), pi = V.scalars();
     auto rho = V.scalars(1), alpha = V.scalars(1), omega = V.scalars(1);
 
+    V.clear(z, v, q, vh);
     stop.initial_residual(A, b, x, r);
     const auto norm_r0 = shadow(V, r, r0, stop);
     A.apply_transpose(r0, M ? t : f0);

@@ -22,17 +22,14 @@ void minres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVect
     const auto one = V.scalars(1);
     constexpr T rounding = std::numeric_limits<T>::epsilon();
 
+    V.clear(v_last, w, w_last);
     stop.initial_residual(A, b, x, v);
     auto [square, rr] = V.start(z <<= M * v, dot(z, v), dot(v, v)).wait();
     if (stop.unless_positive(square, Status::indefinite_preconditioner)) return;
     auto gamma = sqrt(square), eta = gamma;
     auto c = one, c_last = one, s = V.scalars(), s_last = V.scalars();
     NaturalNorm<T> norm(square, rr, stop);
-    V.run(v <<= (one / gamma) * v,
-          when(M, z <<= (one / gamma) * z),
-          v_last <<= V.scalars() * v_last,
-          w <<= V.scalars() * w,
-          w_last <<= V.scalars() * w_last);
+    V.run(v <<= (one / gamma) * v, when(M, z <<= (one / gamma) * z));
 
     for (int k = 1;; ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);
