@@ -82,7 +82,7 @@ PreparedSystem::PreparedSystem(Comm& comm, DistributedRows matrix, const Prepare
 
 void PreparedSystem::update(DistributedRows matrix, bool symmetric) {
     if (moved_) matrix = renumber(*comm_, std::move(matrix), numbers_, A_->partition());
-    *A_ = std::move(*stored(matrix.partition, to_store(matrix.rows)));
+    A_->update_values(matrix.rows);
     if (steps_.equilibrate) scale(std::move(matrix), symmetric);
 }
 
@@ -119,7 +119,10 @@ void PreparedSystem::reorder(DistributedRows& matrix) {
 
 void PreparedSystem::scale(DistributedRows matrix, bool symmetric) {
     scales_ = equilibrate(*comm_, matrix, symmetric);
-    scaled_ = stored(matrix.partition, std::move(matrix.rows));
+    if (scaled_)
+        scaled_->update_values(matrix.rows);
+    else
+        scaled_ = stored(matrix.partition, std::move(matrix.rows));
 }
 
 std::vector<std::string> PreparedSystem::remarks() const {

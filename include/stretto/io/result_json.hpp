@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
-#include "stretto/convergence/result.hpp"
+#include "stretto/driver/result.hpp"
 
 namespace stretto {
 
