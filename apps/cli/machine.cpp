@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "report.hpp"
+#include "files.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/model/benchmarks.hpp"

@@ -19,5 +19,6 @@
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/csr.hpp"
 #include "stretto/statements/multivector.hpp"
+#include "stretto/system/linear_system.hpp"
 #include "stretto/system/prepare.hpp"
 #include "stretto/system/structure.hpp"

@@ -97,6 +97,7 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                         {"emulated_latency", run.latency},
                         {"status", name(result.status)},
                         {"converged", result.converged()},
+                        {"verified", result.verified},
                         {"iterations", result.iterations},
                         {"columns_detail", columns_of(result)},
                         {"relative_residual", number(result.relative_residual())},

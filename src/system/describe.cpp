@@ -4,8 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "stretto/sparse/storage_report.hpp"
-
 namespace stretto {
 
 using nlohmann::ordered_json;
@@ -28,14 +26,13 @@ std::string to_json(const PartitionQuality& quality) {
         .dump();
 }
 
-std::string storage_json(const CsrMatrix<double>& A, int columns) {
-    const auto storage = report_storage(A, columns);
+std::string to_json(const StorageReport& report) {
     ordered_json rows;
-    for (const auto& form : storage.forms) rows[std::string(form.name)] = form.rows;
-    const double bytes = storage.bytes_per_nonzero;
-    return ordered_json{{"form", storage.main},
+    for (const auto& form : report.forms) rows[std::string(form.name)] = form.rows;
+    const double bytes = report.bytes_per_nonzero;
+    return ordered_json{{"form", report.main},
                         {"rows", rows},
-                        {"halved_rows", storage.halved_rows},
+                        {"halved_rows", report.halved_rows},
                         {"bytes_per_nonzero", std::isfinite(bytes) ? ordered_json(bytes) : ordered_json()}}
         .dump();
 }

@@ -8,13 +8,14 @@
 #include <functional>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "../sparse/assemble.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/sparse/storage_report.hpp"
+#include "stretto/system/check.hpp"
 #include "stretto/system/describe.hpp"
 
 namespace stretto {
@@ -40,6 +41,7 @@ public:
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { now_->apply_transpose(r, z); }
     bool has_transpose() const override { return now_->has_transpose(); }
     bool symmetric() const override { return now_->symmetric(); }
+    bool varies() const override { return now_->varies(); }
     double bytes(int columns) const override { return now_->bytes(columns); }
     double stored() const override { return now_->stored(); }
     std::vector<std::string> remarks() const override { return now_->remarks(); }
@@ -121,8 +123,7 @@ struct LinearSystem::Parts {
     void take(DistributedRows& matrix);
     void make_preconditioner();
     void check(const std::string& method) const;
-    void check_vectors(MultiVector<const double> b, MultiVector<double> x) const;
-    Result solve(MultiVector<const double> b, MultiVector<double> x, SolveOptions solve_options) const;
+    void check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const;
 
     Comm& comm;
     SystemOptions options;
@@ -134,6 +135,7 @@ struct LinearSystem::Parts {
     std::unique_ptr<PreparedSystem> prepared;
     Current preconditioner;
     double precond_seconds = 0;
+    int updates = 0;  // of the values
 };
 
 LinearSystem::Parts::Parts(Comm& on, DistributedRows matrix, Source given, SystemOptions asked)
@@ -171,28 +173,29 @@ void LinearSystem::Parts::check(const std::string& text) const {
     const Spec spec = parse_spec(text);
     const Method& method = find_method(spec.name);
     (void)Options(spec, method.options);
+    const auto* M = preconditioner.get();
+    if (M && M->varies()) check_flexible(text, parse_spec(options.precond).name);
     if (options.insist || method.needs == Needs::any) return;
     if (!structure.symmetric())
         throw InputError(
             fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "
                         "by up to {:.1e} of the largest of row and column (--insist runs it all the same)",
                         method.name, structure.asymmetry));
-    if (preconditioner.get() && !preconditioner.symmetric())
+    if (M && !M->symmetric())
         throw InputError(
             fmt::format("{} needs a symmetric preconditioner, and {} is not (--insist runs it all the "
                         "same)",
                         method.name, options.precond));
 }
 
-void LinearSystem::Parts::check_vectors(MultiVector<const double> b, MultiVector<double> x) const {
+void LinearSystem::Parts::check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const {
     const Index rows = partition.rows(comm.rank());
     agree(comm, [&] {
-        for (const auto& [name, found, columns] :
+        for (const auto& [name, found_rows, found_columns] :
              {std::tuple("b", b.rows(), b.columns()), std::tuple("x", x.rows(), x.columns())})
-            if (found != rows || columns != b.columns())
-                throw InputError(fmt::format("{} is {} × {} on rank {}; the system has {} rows there, b {} column{}",
-                                             name, found, columns, comm.rank(), rows, b.columns(),
-                                             b.columns() == 1 ? "" : "s"));
+            if (found_rows != rows || found_columns != columns)
+                throw InputError(fmt::format("{} is {} × {} on rank {}; it should be {} × {}", name, found_rows,
+                                             found_columns, comm.rank(), rows, columns));
         const std::less<const double*> before;
         if (b.size() > 0 && before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size()))
             throw InputError("x overlaps b: the solution needs a place of its own");
@@ -271,26 +274,8 @@ LinearSystem::LinearSystem(LinearSystem&&) noexcept = default;
 LinearSystem& LinearSystem::operator=(LinearSystem&&) noexcept = default;
 LinearSystem::~LinearSystem() = default;
 
-Result LinearSystem::Parts::solve(MultiVector<const double> b, MultiVector<double> x,
-                                  SolveOptions solve_options) const {
-    check(solve_options.method);
-    check_vectors(b, x);
-    solve_options.threads = options.threads;
-    const auto& A = prepared->matrix();
-    const int columns = b.columns();
-    auto moved_b = prepared->forward(b.values(), columns), moved_x = prepared->forward(x.values(), columns);
-    if (negated)
-        for (double& value : moved_b) value = -value;
-    const AnyOperator<double> M = preconditioner.get() ? AnyOperator<double>(preconditioner) : AnyOperator<double>();
-    const Index rows = A.local_rows();
-    auto result = stretto::solve<double>(comm, A, M, {moved_b.data(), rows, columns}, {moved_x.data(), rows, columns},
-                                         solve_options);
-    std::ranges::copy(prepared->back(moved_x, columns), x.data());
-    return result;
-}
-
 Result LinearSystem::solve(MultiVector<const double> b, MultiVector<double> x, SolveOptions options) {
-    return parts_->solve(b, x, std::move(options));
+    return solver(std::move(options), b.columns()).solve(b, x);
 }
 
 SystemSolver LinearSystem::solver(SolveOptions options, int columns) {
@@ -299,9 +284,27 @@ SystemSolver LinearSystem::solver(SolveOptions options, int columns) {
 }
 
 SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns)
-    : parts_(&parts), options_(std::move(options)), columns_(columns) {}
+    : parts_(&parts), updates_(parts.updates), columns_(columns), solver_([&] {
+          options.threads = parts.options.threads;
+          const auto& A = parts.prepared->matrix();
+          const auto& M = parts.preconditioner;
+          return Solver<double>(parts.comm, A, M.get() ? AnyOperator<double>(M) : AnyOperator<double>(), A.local_rows(),
+                                columns, options);
+      }()) {}
 
-Result SystemSolver::solve(MultiVector<const double> b, MultiVector<double> x) { return parts_->solve(b, x, options_); }
+const Result& SystemSolver::solve(MultiVector<const double> b, MultiVector<double> x) {
+    parts_->check_vectors(b, x, columns_);
+    if (std::exchange(updates_, parts_->updates) != parts_->updates) solver_.forget();
+    const auto& prepared = *parts_->prepared;
+    if (!prepared.moved() && !parts_->negated) return solver_.solve(b, x);
+    auto moved_b = prepared.forward(b.values(), columns_), moved_x = prepared.forward(x.values(), columns_);
+    if (parts_->negated)
+        for (double& value : moved_b) value = -value;
+    const Index rows = prepared.matrix().local_rows();
+    const auto& result = solver_.solve({moved_b.data(), rows, columns_}, {moved_x.data(), rows, columns_});
+    std::ranges::copy(prepared.back(moved_x, columns_), x.data());
+    return result;
+}
 
 void LinearSystem::check(const std::string& method) const { parts_->check(method); }
 
@@ -316,6 +319,7 @@ void LinearSystem::update_values(std::span<const double> values) {
     parts.take(matrix);
     parts.prepared->update(std::move(matrix), parts.structure.symmetric());
     parts.make_preconditioner();
+    ++parts.updates;
 }
 
 Comm& LinearSystem::comm() const { return parts_->comm; }
@@ -362,7 +366,7 @@ RunInfo LinearSystem::info(int columns) const {
     info.remarks = remarks(columns);
     info.structure = to_json(structure());
     info.partition = to_json(partition_quality());
-    info.storage = storage_json(matrix(), columns);
+    info.storage = to_json(report_storage(matrix(), columns));
     return info;
 }
 

@@ -82,7 +82,7 @@ PreparedSystem::PreparedSystem(Comm& comm, DistributedRows matrix, const Prepare
 
 void PreparedSystem::update(DistributedRows matrix, bool symmetric) {
     if (moved_) matrix = renumber(*comm_, std::move(matrix), numbers_, A_->partition());
-    A_->update_values(matrix.rows.values);
+    A_->update_values(matrix.rows);
     if (steps_.equilibrate) scale(std::move(matrix), symmetric);
 }
 
@@ -120,7 +120,7 @@ void PreparedSystem::reorder(DistributedRows& matrix) {
 void PreparedSystem::scale(DistributedRows matrix, bool symmetric) {
     scales_ = equilibrate(*comm_, matrix, symmetric);
     if (scaled_)
-        scaled_->update_values(matrix.rows.values);
+        scaled_->update_values(matrix.rows);
     else
         scaled_ = stored(matrix.partition, std::move(matrix.rows));
 }

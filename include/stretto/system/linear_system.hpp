@@ -121,16 +121,21 @@ private:
     std::unique_ptr<Parts> parts_;
 };
 
-/// Solves with one system, one after the other: what a solve needs is allocated once.
+/// Solves with one system, one after the other: what a method needs is allocated once, and what it learns of A stays
+/// until A's values change.
 class SystemSolver {
 public:
-    /// Collective. As LinearSystem::solve.
-    Result solve(MultiVector<const double> b, MultiVector<double> x);
-    Result solve(std::span<const double> b, std::span<double> x) {
-        const auto rows = static_cast<Index>(b.size() / static_cast<std::size_t>(columns_));
-        return solve(
-            MultiVector<const double>(b.data(), rows, columns_),
-            MultiVector<double>(x.data(), static_cast<Index>(x.size() / static_cast<std::size_t>(columns_)), columns_));
+    /// Collective. As LinearSystem::solve, with the options and the number of columns given to solver(). What is
+    /// returned is good until the next solve.
+    const Result& solve(MultiVector<const double> b, MultiVector<double> x);
+    /// The same for one column.
+    const Result& solve(std::span<const double> b, std::span<double> x) {
+        return solve(MultiVector<const double>(b.data(), static_cast<Index>(b.size()), 1),
+                     MultiVector<double>(x.data(), static_cast<Index>(x.size()), 1));
+    }
+    /// Of the next solves.
+    void set_tolerances(double rtol, double atol, int max_iterations) {
+        solver_.set_tolerances(rtol, atol, max_iterations);
     }
 
 private:
@@ -138,8 +143,9 @@ private:
     SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns);
 
     LinearSystem::Parts* parts_;
-    SolveOptions options_;
+    int updates_;  // of the values that the solver has seen
     int columns_;
+    Solver<double> solver_;
 };
 
 }  // namespace stretto

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// stretto bench: an iteration of a family's methods.
+#include "bench.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,10 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "commands.hpp"
-#include "input.hpp"
-#include "report.hpp"
+#include "../files.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/comm/default_threads.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/instruction_set.hpp"
 #include "stretto/core/memory.hpp"
@@ -19,94 +21,12 @@
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
-#include "stretto/execute/workspace.hpp"
-#include "triad.hpp"
+#include "stretto/measure/triad.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
 
 namespace {
-
-struct Variant {
-    std::string_view method;  // NAME[:key=value,…], as the tables show it
-    bool preconditioned = false;
-    // What else it is given, beside `bare`: so that its iterations are all alike.
-    std::string_view more{};
-};
-
-/// What a family is measured on, and its rows.
-struct Family {
-    std::string_view name, problem;
-    std::vector<int> columns;
-    std::vector<Variant> variants;
-    int iterations = 12;
-    int cycle = 1;  // iterations that are alike only together
-};
-
-/// GMRES as the paper has it, first, and what its methods gain over it.
-Family gmres(std::string_view name, std::string_view problem, int m) {
-    Family family{name, problem, {1}, {}, 20 * m, m};
-    for (const auto* method :
-         {"gmres:orth=cgs", "gmres", "gmres:orth=cgs2", "pipelined_gmres:l=2", "pipelined_gmres:l=5",
-          "pipelined_gmres:l=10", "s_step_gmres:s=5", "s_step_gmres:s=10", "s_step_gmres:s=5,orth=pip",
-          "s_step_gmres:s=10,orth=pip", "pipelined_s_step_gmres:l=2,t=5,tau=0",
-          "pipelined_s_step_gmres:l=2,t=5,tau=0.001", "pipelined_s_step_gmres:l=2,t=5"})
-        family.variants.push_back({method, false, m == 20 ? "m=20" : m == 60 ? "m=60" : ""});
-    return family;
-}
-
-const std::vector<Family>& families() {
-    static const std::vector<Family> all{
-        // Krasnopolsky 2019, Tables 3 and 4.
-        {"bicgstab",
-         "poisson3d:200",
-         {1, 4, 16},
-         {{"bicgstab", false},
-          {"improved_bicgstab", false},
-          {"pipelined_bicgstab", false},
-          {"bicgstab", true},
-          {"reordered_bicgstab", true},
-          {"pipelined_bicgstab", true}}},
-        // Cools, Cornelis, Ghysels and Vanroose 2019, Section 4; its other problem is diagonal:poisson2d,N.
-        {"cg",
-         "poisson2d:2048",
-         {1},
-         {{"cg", false},
-          {"single_reduction_cg", false},
-          {"pipelined_cg", false},
-          {"deep_pipelined_cg:l=1"},
-          {"deep_pipelined_cg:l=2"},
-          {"deep_pipelined_cg:l=3"},
-          {"deep_pipelined_cg:l=5"},
-          {"cg", true},
-          {"single_reduction_cg", true},
-          {"pipelined_cg", true},
-          {"deep_pipelined_cg:l=1", true},
-          {"deep_pipelined_cg:l=2", true},
-          {"deep_pipelined_cg:l=3", true},
-          {"deep_pipelined_cg:l=5", true}}},
-        // Yamazaki, Hoemmen, Luszczek and Dongarra 2017, Figs. 11 to 13 and 15: 20 cycles.
-        gmres("gmres", "poisson2d:1024", 30),
-        gmres("gmres20", "poisson3d27:128", 20),
-        gmres("gmres60", "poisson2d:1024", 60)};
-    return all;
-}
-
-const Family& find_family(const std::string& name) {
-    for (const auto& family : families())
-        if (family.name == name) return family;
-    std::string names;
-    for (const auto& family : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
-    throw InputError(fmt::format("there is no benchmark '{}'; there are: {}", name, names));
-}
-
-/// The specification that is measured.
-std::string measured(const Variant& variant, double norm_of_A) {
-    std::string spec = without_safeguards(std::string(variant.method), norm_of_A);
-    if (!variant.more.empty())
-        spec += fmt::format("{}{}", spec.find(':') == std::string::npos ? ':' : ',', variant.more);
-    return spec;
-}
 
 /// The preconditioner of the paper's measurements: z = r, one read and one write.
 class Copy {
@@ -130,9 +50,6 @@ private:
 /// What a busy machine disturbs least.
 double best(const std::vector<double>& seconds) { return seconds.empty() ? 0 : std::ranges::min(seconds); }
 
-/// Rows of all ranks together that no cache holds.
-constexpr int triads = 10;  // a round
-
 /// The iterations of one formulation, over all rounds.
 struct Sample {
     std::vector<double> seconds;  // of each iteration
@@ -140,6 +57,27 @@ struct Sample {
     double sum = std::numeric_limits<double>::infinity();
     std::string finished_by;
 };
+
+void print(const ordered_json& row) {
+    for (const char* form : {"basic", "merged"}) {
+        const auto& of = row[form];
+        const bool merged = std::string_view(form) == "merged";
+        fmt::print("{:<21} {:<7} {:>3} {:<7} {:>9.2f}", row["method"].get<std::string>(),
+                   row["preconditioned"] ? "copy" : "none", row["columns"].get<int>(), form,
+                   of["milliseconds"].get<double>());
+        for (const auto& milliseconds : of["milliseconds_by_kernel"])
+            fmt::print(" {:>8.2f}", milliseconds.get<double>());
+        fmt::print(" {:>7} {:>12} {:>8.3f} {:>8.0f}% {:>8} {:>10}\n",
+                   merged ? fmt::format("{:.0f}%", 100 * row["gain"].get<double>()) : "",
+                   fmt::format("{:.0f}+{:.0f}", of["vector_reads"].get<double>(), of["vector_writes"].get<double>()),
+                   of["gigabytes"].get<double>(), 100 * of["of_triad"].get<double>(),
+                   merged && row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "",
+                   merged && row.contains("of_single_solves")
+                       ? fmt::format("{:.2f}", row["of_single_solves"].get<double>())
+                       : "");
+    }
+    std::fflush(stdout);
+}
 
 class Bench {
 public:
@@ -155,7 +93,7 @@ public:
           threads_(arguments.threads > 0 ? arguments.threads : default_threads(comm)),
           A_(load_matrix(comm, problem_, arguments.storage, threads_, line_)),
           norm_(A_.norm()),
-          triad_(comm, std::max(A_.local_rows(), out_of_cache / comm.size()), threads_) {}
+          triad_(threads_, static_cast<std::size_t>(std::max(A_.local_rows(), Triad::out_of_cache / comm.size()))) {}
 
     bool run() {
         ordered_json rows = ordered_json::array();
@@ -174,7 +112,7 @@ public:
                 if (table()) print(row);
                 rows.push_back(std::move(row));
             }
-        if (comm_.rank() == 0 && !arguments_.json.empty()) write_text(arguments_.json, head(rows).dump(2) + "\n");
+        if (comm_.rank() == 0 && !arguments_.json.empty()) write_json(arguments_.json, head(rows));
         return complete;
     }
 
@@ -182,8 +120,7 @@ private:
     bool table() const { return comm_.rank() == 0 && arguments_.json != "-"; }
 
     ordered_json head(const ordered_json& rows) {
-        return {{"stretto", STRETTO_VERSION},
-                {"benchmark", family_.name},
+        return {{"benchmark", family_.name},
                 {"problem", problem_},
                 {"rows", A_.rows()},
                 {"nonzeros", A_.nonzeros()},
@@ -197,7 +134,7 @@ private:
     }
 
     /// Whether m columns fit into what is free; says so where not.
-    bool fits(const Variant& variant, const std::string& spec, int columns) {
+    bool fits(const BenchVariant& variant, const std::string& spec, int columns) {
         const Method& method = find_method(parse_spec(spec).name);
         const auto stored = [&](const Method& one) {
             return one.vectors(options_for(parse_spec(spec), one), variant.preconditioned);
@@ -211,15 +148,15 @@ private:
         return false;
     }
 
-    void leave_out(const Variant& variant, int columns, const std::string& why) {
+    void leave_out(const BenchVariant& variant, int columns, const std::string& why) {
         if (comm_.rank() != 0) return;
         line_.clear();
         fmt::print(stderr, "stretto: {} with {} column{} left out: {}\n", variant.method, columns,
                    columns == 1 ? "" : "s", why);
     }
 
-    ordered_json measure(const Variant& variant, int columns) {
-        const std::string spec = measured(variant, norm_);
+    ordered_json measure(const BenchVariant& variant, int columns) {
+        const std::string spec = variant.spec(norm_);
         if (interrupt_ || !fits(variant, spec, columns)) return {};
         const auto size = static_cast<std::size_t>(A_.local_rows()) * static_cast<std::size_t>(columns);
         std::vector<double> b(size), x(size);
@@ -232,7 +169,7 @@ private:
         double bandwidth = 0;
         // In turn, so that a noisy machine disturbs all alike.
         for (int round = 0; round < arguments_.rounds; ++round) {
-            for (int k = 0; k < triads; ++k) bandwidth = std::max(bandwidth, triad_());
+            for (int k = 0; k < triads_of_a_round; ++k) bandwidth = std::max(bandwidth, triad_.rate(comm_));
             add(merged, spec, variant.preconditioned, Formulation::merged, b, x, columns);
             add(basic, spec, variant.preconditioned, Formulation::basic, b, x, columns);
         }
@@ -311,32 +248,10 @@ private:
         std::fflush(stdout);
     }
 
-    void print(const ordered_json& row) const {
-        for (const char* form : {"basic", "merged"}) {
-            const auto& of = row[form];
-            const bool merged = std::string_view(form) == "merged";
-            fmt::print("{:<21} {:<7} {:>3} {:<7} {:>9.2f}", row["method"].get<std::string>(),
-                       row["preconditioned"] ? "copy" : "none", row["columns"].get<int>(), form,
-                       of["milliseconds"].get<double>());
-            for (const auto& milliseconds : of["milliseconds_by_kernel"])
-                fmt::print(" {:>8.2f}", milliseconds.get<double>());
-            fmt::print(
-                " {:>7} {:>12} {:>8.3f} {:>8.0f}% {:>8} {:>10}\n",
-                merged ? fmt::format("{:.0f}%", 100 * row["gain"].get<double>()) : "",
-                fmt::format("{:.0f}+{:.0f}", of["vector_reads"].get<double>(), of["vector_writes"].get<double>()),
-                of["gigabytes"].get<double>(), 100 * of["of_triad"].get<double>(),
-                merged && row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "",
-                merged && row.contains("of_single_solves")
-                    ? fmt::format("{:.2f}", row["of_single_solves"].get<double>())
-                    : "");
-        }
-        std::fflush(stdout);
-    }
-
     Comm& comm_;
     const BenchArguments& arguments_;
     const std::atomic<bool>& interrupt_;
-    const Family& family_;
+    const BenchFamily& family_;
     std::string problem_;
     ProgressLine line_;
     int iterations_;
@@ -351,11 +266,43 @@ private:
     std::map<int, double> first_;  // the family's first variant, by columns
 };
 
+void add(CLI::App& app, BenchArguments& bench) {
+    app.add_option("family", bench.family, "bicgstab, cg, gmres, gmres20, gmres60, hmatrix or groups")->required();
+    app.add_option("--problem", bench.problem,
+                   "Matrix Market file, problem of any size, or kron:FILE,N (default: that of the family's paper)");
+    app.add_option("--columns", bench.columns, "Numbers of right-hand sides (default: 1, for bicgstab 1,4,16)")
+        ->delimiter(',')
+        ->check(number(1, max_columns, "a number of columns from 1 to 64"));
+    app.add_option("--iterations", bench.iterations, "Iterations of a solve (default: 12, or 20 cycles)")
+        ->check(number(4, 1e6, "a number of iterations from 4 to 1e6"));
+    app.add_option("--rounds", bench.rounds, "Solves of each kind, in turn")
+        ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
+        ->capture_default_str();
+    app.add_option("--sizes", bench.sizes, "hmatrix: numbers of triangles")
+        ->delimiter(',')
+        ->check(number(20, 1e8, "a number of triangles from 20 to 1e8"))
+        ->capture_default_str();
+    app.add_option("--epsilons", bench.epsilons, "hmatrix: tolerances")
+        ->delimiter(',')
+        ->check(number(1e-14, 0.5, "a tolerance from 1e-14 to 0.5"))
+        ->capture_default_str();
+    add_storage_option(app, bench.storage);
+    add_comm_options(app, bench.comm);
+    add_threads_option(app, bench.threads);
+    add_json_option(app, bench.json, "the measurements as JSON");
+    app.add_flag("--progress", bench.progress, "Show the progress line also through mpirun");
+}
+
+int run(const Context& context, const BenchArguments& arguments) {
+    ChosenComm chosen(*context.mpi, arguments.comm);
+    Comm& comm = chosen.get();
+    check_outputs(comm, {file_of_problem(arguments.problem)}, arguments.json);
+    if (arguments.family == "hmatrix") return run_bench_hmatrix(comm, arguments, context.interrupt);
+    if (arguments.family == "groups") return run_bench_groups(comm, arguments, context.interrupt);
+    return Bench(comm, arguments, context.interrupt).run() ? exit_converged : exit_not_converged;
+}
+
 }  // namespace
 
-int run_bench(Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt) {
-    check_outputs(comm, {file_of_problem(arguments.problem)}, arguments.json);
-    if (arguments.family == "hmatrix") return run_bench_hmatrix(comm, arguments, interrupt);
-    if (arguments.family == "groups") return run_bench_groups(comm, arguments, interrupt);
-    return Bench(comm, arguments, interrupt).run() ? exit_converged : exit_not_converged;
-}
+const Command bench_command =
+    CommandOf<BenchArguments>::row<add, run>("bench", "Time an iteration of a family's methods, merged and basic");

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stretto simulate: starts the simulator (apps/simulator, a build of its own on SimGrid's SMPI) once for each number of
 // nodes and reports what it says. Runs without MPI.
-#include "simulate.hpp"
-
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
 
-#include "child_process.hpp"
-#include "commands.hpp"
-#include "input.hpp"
-#include "progress.hpp"
-#include "simulated_machine.hpp"
+#include "../child_process.hpp"
+#include "../command.hpp"
+#include "../files.hpp"
+#include "../options.hpp"
+#include "../show/simulation_report.hpp"
+#include "../simulated_machine.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/io/generators.hpp"
-#include "validators.hpp"
 
 using namespace stretto;
 using json = nlohmann::ordered_json;
@@ -95,47 +92,9 @@ public:
           platform_(arguments.platform.empty() ? machine_["platform"].get<std::string>() : arguments.platform),
           report_(arguments, machine_, ranks_per_node_, platform_),
           line_(0, arguments.progress) {
-        for (const int nodes : nodes_)
-            if (nodes > most_ranks / ranks_per_node_)
-                throw InputError(fmt::format("--nodes {}: {} ranks on each are more than {} in all", nodes,
-                                             ranks_per_node_, most_ranks));
-        (void)generator(arguments.problem);
-        for (const auto& method : arguments.methods) {
-            const Spec spec = parse_spec(method);
-            (void)Options(spec, find_method(spec.name).options);
-        }
-        if (arguments.reductions == "mpi" && !arguments.blocking)
-            throw InputError("--reductions mpi is SMPI's blocking all-reduce: it takes --blocking");
-        if (arguments.polls > 0 && arguments.reductions != "rd")
-            throw InputError("--polls are for --reductions rd: the others advance by themselves");
-        if (platform_.ends_with(".xml")) {
-            if (!fs::is_regular_file(platform_)) throw InputError(fmt::format("there is no platform '{}'", platform_));
-            if (arguments.hosts.empty())
-                throw InputError(
-                    fmt::format("--platform {}: --hosts FILE says which of its hosts are nodes", platform_));
-            hosts_ = read_hosts(arguments.hosts);
-            for (const int nodes : nodes_)
-                if (nodes > static_cast<int>(hosts_.size()))
-                    throw InputError(
-                        fmt::format("--nodes {}: {} names {} hosts", nodes, arguments.hosts, hosts_.size()));
-        } else if (platform_ != "aries" && platform_ != "fattree") {
-            throw InputError(fmt::format("--platform '{}' is neither aries nor fattree nor a FILE.xml", platform_));
-        } else if (!arguments.hosts.empty()) {
-            throw InputError("--hosts goes with --platform FILE.xml: other platforms name their own");
-        }
-        if (!arguments.detours.empty()) {
-            const auto comma = arguments.detours.find(',');
-            if (comma == std::string::npos) throw InputError("--detours takes SECONDS,RATE");
-            detour_seconds_ = finite_number(arguments.detours.substr(0, comma), "--detours");
-            detour_rate_ = finite_number(arguments.detours.substr(comma + 1), "--detours");
-            if (!(detour_seconds_ >= 0 && detour_rate_ >= 0))
-                throw InputError(fmt::format("--detours {}: out of range", arguments.detours));
-        }
-        if (arguments.precond.starts_with("cost:")) {
-            const double vectors = finite_number(arguments.precond.substr(5), "--precond");
-            if (vectors < 0 || vectors > 1e6 || std::fmod(vectors, 2) != 0)
-                throw InputError(fmt::format("--precond {}: it moves an even number of vectors", arguments.precond));
-        }
+        check_arguments();
+        check_platform();
+        parse_detours();
         std::vector<std::string> outputs{arguments.plot};
         if (!arguments.trace.empty())
             for (const auto& method : arguments.methods) outputs.push_back(trace_file(arguments.trace, method));
@@ -167,6 +126,55 @@ public:
     }
 
 private:
+    void check_arguments() const {
+        for (const int nodes : nodes_)
+            if (nodes > most_ranks / ranks_per_node_)
+                throw InputError(fmt::format("--nodes {}: {} ranks on each are more than {} in all", nodes,
+                                             ranks_per_node_, most_ranks));
+        (void)generator(arguments_.problem);
+        for (const auto& method : arguments_.methods) {
+            const Spec spec = parse_spec(method);
+            (void)Options(spec, find_method(spec.name).options);
+        }
+        if (arguments_.reductions == "mpi" && !arguments_.blocking)
+            throw InputError("--reductions mpi is SMPI's blocking all-reduce: it takes --blocking");
+        if (arguments_.polls > 0 && arguments_.reductions != "rd")
+            throw InputError("--polls are for --reductions rd: the others advance by themselves");
+        if (arguments_.precond.starts_with("cost:")) {
+            const double vectors = finite_number(arguments_.precond.substr(5), "--precond");
+            if (vectors < 0 || vectors > 1e6 || std::fmod(vectors, 2) != 0)
+                throw InputError(fmt::format("--precond {}: it moves an even number of vectors", arguments_.precond));
+        }
+    }
+
+    void check_platform() {
+        if (platform_.ends_with(".xml")) {
+            if (!fs::is_regular_file(platform_)) throw InputError(fmt::format("there is no platform '{}'", platform_));
+            if (arguments_.hosts.empty())
+                throw InputError(
+                    fmt::format("--platform {}: --hosts FILE says which of its hosts are nodes", platform_));
+            hosts_ = read_hosts(arguments_.hosts);
+            for (const int nodes : nodes_)
+                if (nodes > static_cast<int>(hosts_.size()))
+                    throw InputError(
+                        fmt::format("--nodes {}: {} names {} hosts", nodes, arguments_.hosts, hosts_.size()));
+        } else if (platform_ != "aries" && platform_ != "fattree") {
+            throw InputError(fmt::format("--platform '{}' is neither aries nor fattree nor a FILE.xml", platform_));
+        } else if (!arguments_.hosts.empty()) {
+            throw InputError("--hosts goes with --platform FILE.xml: other platforms name their own");
+        }
+    }
+
+    void parse_detours() {
+        if (arguments_.detours.empty()) return;
+        const auto comma = arguments_.detours.find(',');
+        if (comma == std::string::npos) throw InputError("--detours takes SECONDS,RATE");
+        detour_seconds_ = finite_number(arguments_.detours.substr(0, comma), "--detours");
+        detour_rate_ = finite_number(arguments_.detours.substr(comma + 1), "--detours");
+        if (!(detour_seconds_ >= 0 && detour_rate_ >= 0))
+            throw InputError(fmt::format("--detours {}: out of range", arguments_.detours));
+    }
+
     json job(int ranks) const {
         const auto value = [&](const char* name) { return machine_["parameters"][name]["value"].get<double>(); };
         const std::string exchanges = arguments_.exchanges != "auto" ? arguments_.exchanges
@@ -309,11 +317,8 @@ private:
     fs::path simulator_;
 };
 
-}  // namespace
-
-int run_simulate(int argc, char** argv) {
-    SimulateArguments arguments;
-    CLI::App app("Run methods on a simulated cluster", "stretto simulate");
+/// What is simulated.
+void add_problem(CLI::App& app, SimulateArguments& arguments) {
     app.add_option("--problem", arguments.problem, "A generated problem, as poisson2d:2000")->required();
     app.add_option("--method,--methods", arguments.methods, "NAME[:key=value,…], several with spaces between")
         ->required();
@@ -347,6 +352,10 @@ int run_simulate(int argc, char** argv) {
     app.add_option("--rtol", arguments.rtol, "As for solve")
         ->check(number(0, 1e300, "a tolerance from 0 up"))
         ->capture_default_str();
+}
+
+/// How, and what is written.
+void add_network(CLI::App& app, SimulateArguments& arguments) {
     app.add_flag("--dry", arguments.dry,
                  "Costs and messages of the problem, on a short surrogate: for the largest sizes");
     app.add_option(
@@ -377,17 +386,16 @@ int run_simulate(int argc, char** argv) {
     app.add_option("--trace", arguments.trace,
                    "Write the timelines of the first four ranks to PREFIXmethod.json, in Chrome's trace format");
     app.add_flag("--progress", arguments.progress, "Show the progress line also where standard error is no terminal");
-    try {
-        app.parse(argc, argv);
-        return Simulation(arguments).run();
-    } catch (const CLI::Success& done) {
-        return app.exit(done);
-    } catch (const CLI::ParseError& error) {
-        fmt::print(stderr, "stretto: {}\nTry: stretto simulate --help\n", error.what());
-    } catch (const InputError& error) {
-        fmt::print(stderr, "stretto: {}\n", error.what());
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "stretto: simulate: {}\n", error.what());
-    }
-    return exit_bad_input;
 }
+
+void add(CLI::App& app, SimulateArguments& arguments) {
+    add_problem(app, arguments);
+    add_network(app, arguments);
+}
+
+int run(const Context&, const SimulateArguments& arguments) { return Simulation(arguments).run(); }
+
+}  // namespace
+
+const Command simulate_command =
+    CommandOf<SimulateArguments>::row<add, run>("simulate", "Run methods on a simulated cluster", false);

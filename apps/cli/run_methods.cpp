@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "methods.hpp"
+#include "run_methods.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/io/matrix_market.hpp"
 #include "stretto/io/trace_file.hpp"
 
 using namespace stretto;
@@ -18,18 +16,27 @@ namespace {
 constexpr double most_probed = 4e7;  // bytes of a product on a rank, moved within 10 ms
 
 /// Whether a method has reductions in flight while it multiplies.
-bool hides(const std::string& method, bool preconditioned) {
-    const Method& row = find_method(parse_spec(method).name);
-    return (preconditioned ? row.hidden_reductions_preconditioned : row.hidden_reductions) > 0;
+bool hides(const Method& method, bool preconditioned) {
+    return (preconditioned ? method.hidden_reductions_preconditioned : method.hidden_reductions) > 0;
+}
+
+SolveOptions options_of(const SolveArguments& arguments, const SystemToSolve& system) {
+    SolveOptions options;
+    options.rtol = arguments.rtol;
+    options.atol = arguments.atol;
+    options.max_iterations = arguments.max_iterations;
+    options.formulation = arguments.formulation == "basic" ? Formulation::basic : Formulation::merged;
+    options.threads = system.threads;
+    options.verify = arguments.verify == "recurrence" ? Verify::recurrence : Verify::true_residual;
+    options.history = !(arguments.history.empty() && arguments.plot.empty());
+    options.true_history = arguments.true_residuals;
+    options.interrupt = &system.interrupt;
+    return options;
 }
 
 }  // namespace
 
-void check_methods(const SolveArguments& arguments) {
-    for (const auto& text : arguments.methods) {
-        const Spec spec = parse_spec(text);
-        (void)Options(spec, find_method(spec.name).options);
-    }
+void check_outputs_of_methods(const SolveArguments& arguments) {
     if (arguments.methods.size() > 1 && !arguments.history.empty()) throw InputError("--history belongs to one method");
     if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
         throw InputError("--true-residuals go to --history or --plot");
@@ -43,36 +50,17 @@ std::optional<Plot> make_plot(const Comm& comm, const SolveArguments& arguments)
     return plot;
 }
 
-void write_solution(const Comm& comm, const Partition& partition, const std::string& path, std::span<const double> x,
-                    int columns) {
-    std::string part;  // keeps the ending of the name, which chooses the format; empty for a pipe or a device
-    agree(comm, [&] {
-        if (comm.rank() != 0) return;
-        const std::filesystem::path target(path);
-        if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target)) return;
-        for (int k = 0; part.empty() || std::filesystem::exists(part); ++k)
-            part = target.parent_path() / fmt::format("part{}.{}", k, target.filename().string());
-    });
-    part = broadcast(comm, part, 0);
-    if (part.empty()) return write_array(comm, path, partition, x, columns);
-    write_array(comm, part, partition, x, columns);
-    agree(comm, [&] {
-        if (comm.rank() == 0) std::filesystem::rename(part, path);
-    });
-}
-
-std::vector<std::string> files_of_methods(const SolveArguments& arguments, std::string_view option,
+std::vector<std::string> files_of_methods(std::span<const AskedMethod> methods, std::string_view option,
                                           const std::string& file) {
     const auto at = file.find("{}");
     if (file.empty()) return {};
     if (at == std::string::npos) {
-        if (arguments.methods.size() > 1)
+        if (methods.size() > 1)
             throw InputError(fmt::format("{} of several methods: write {{}} where their names are to stand", option));
         return {file};
     }
     std::vector<std::string> files;
-    for (const auto& method : arguments.methods)
-        files.push_back(std::string(file).replace(at, 2, parse_spec(method).name));
+    for (const auto& each : methods) files.push_back(std::string(file).replace(at, 2, each.method->name));
     return files;
 }
 
@@ -80,10 +68,11 @@ void check_interrupt(const Comm& comm, const std::atomic<bool>& interrupt) {
     if (any_of(comm, interrupt)) throw Interrupted();
 }
 
-int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSolve& system, Report& report,
-                  ProgressLine& line, std::optional<Plot>& plot, const ResultUse& use) {
+int solve_methods(const Comm& comm, const SolveArguments& arguments, std::span<const AskedMethod> methods,
+                  const SystemToSolve& system, Report& report, ProgressLine& line, std::optional<Plot>& plot,
+                  const ResultUse& use) {
     const bool table = comm.rank() == 0 && arguments.json != "-";
-    if (table) report.print_head();
+    if (table) report.print_head(comm.size());
     // Every output is tried before the first that failed is reported.
     std::string failed;
     const auto attempt = [&](auto&& write) {
@@ -95,36 +84,26 @@ int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSol
     };
     bool all_converged = true;
     Trace trace;
-    std::vector<double> x;
-    for (std::size_t k = 0; k < arguments.methods.size(); ++k) {
-        const auto& method = arguments.methods[k];
-        x.assign(system.b.size(), 0.0);
-        SolveOptions options;
-        options.method = method;
-        options.rtol = arguments.rtol;
-        options.atol = arguments.atol;
-        options.max_iterations = arguments.max_iterations;
-        options.formulation = arguments.formulation == "basic" ? Formulation::basic : Formulation::merged;
-        options.threads = system.threads;
-        options.history = !(arguments.history.empty() && arguments.plot.empty());
-        options.true_history = arguments.true_residuals;
-        options.interrupt = system.interrupt;
+    for (std::size_t k = 0; k < methods.size(); ++k) {
+        const auto& method = methods[k];
+        auto x = system.guess;
+        SolveOptions options = options_of(arguments, system);
+        options.method = method.text;
         if (!arguments.trace.empty()) options.trace = &trace;
         if (line.shown())
             options.monitor = [&](const IterationInfo& info) {
-                line.show_solve(method, info);
+                line.show_solve(method.text, info);
                 return true;
             };
-        Result result = solve<double>(*system.comm, system.A, system.M, {system.b.data(), system.rows, system.columns},
-                                      {x.data(), system.rows, system.columns}, options);
+        Result result = system.solve(options, x);
         line.clear();
         if (use.review) use.review(method, result, x);
-        report.add(comm, method, result);
+        report.add(comm, method.text, result);
         if (table) report.print_last();
         if (options.history) report.keep_history(result);
-        if (plot) plot->add(method, result);
+        if (plot) plot->add(method.text, result);
         attempt([&] { use.keep(k, x); });
-        all_converged = all_converged && result.converged();
+        all_converged = all_converged && result.passed();
         if (result.status == Status::interrupted) break;
     }
     if (table) report.print_foot();
@@ -138,17 +117,14 @@ int solve_methods(Comm& comm, const SolveArguments& arguments, const SystemToSol
     return all_converged ? exit_converged : exit_not_converged;
 }
 
-std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator<double>& A, Index rows,
-                                     bool preconditioned, const SolveArguments& arguments,
-                                     std::vector<std::string>& remarks) {
-    if (arguments.comm.progress_mode != "auto" || comm.size() == 1 ||
-        std::ranges::none_of(arguments.methods, [&](const auto& method) { return hides(method, preconditioned); })) {
-        if (!arguments.comm.machine.empty())
-            remarks.push_back(
-                fmt::format("{}: not read, for there is no progress mode to choose", arguments.comm.machine));
-        return {};
+ChosenProgress choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator<double>& A, Index rows, bool preconditioned,
+                               const CommArguments& arguments, std::span<const AskedMethod> methods) {
+    if (arguments.progress_mode != "auto" || comm.size() == 1 ||
+        std::ranges::none_of(methods, [&](const auto& each) { return hides(*each.method, preconditioned); })) {
+        if (arguments.machine.empty()) return {};
+        return {{}, fmt::format("{}: not read, for there is no progress mode to choose", arguments.machine)};
     }
-    MachineFile machine(comm, arguments.comm.machine, arguments.comm.latency);
+    MachineFile machine(comm, arguments.machine, arguments.latency);
     auto found = machine.probe();
     const bool known = found.has_value();
     if (!known) {
@@ -164,16 +140,14 @@ std::optional<Probe> choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator
         A.apply({x.data(), rows, 1}, {y.data(), rows, 1});
         product = fmt::format("; a product takes {:.1f} µs", 1e6 * all_max(comm, to_seconds(Clock::now() - start)));
     }
-    remarks.push_back(fmt::format("progress mode: {}{}{}", to_string(*found), product,
-                                  known ? fmt::format(" (as kept in {})", arguments.comm.machine) : ""));
-    return found;
+    return {found, fmt::format("progress mode: {}{}{}", to_string(*found), product,
+                               known ? fmt::format(" (as kept in {})", arguments.machine) : "")};
 }
 
-void advise(const Comm& comm, const Probe& probe, const std::string& method, bool preconditioned, Result& result) {
+void advise(const Comm& comm, const Probe& probe, const Method& own, bool preconditioned, Result& result) {
     constexpr double little = 0.1, half = 0.5;
     const double hidden = all_min(comm, result.per_iteration.hidden_fraction);
-    if (!hides(method, preconditioned) || hidden > half || (hidden > little && probe.hides())) return;
-    const Method& own = find_method(parse_spec(method).name);
+    if (!hides(own, preconditioned) || hidden > half || (hidden > little && probe.hides())) return;
     const auto other = std::ranges::find_if(methods(), [&](const Method* each) {
         return each->classic == own.classic && each->reductions <= own.reductions + 0.1 && each->hidden_reductions == 0;
     });

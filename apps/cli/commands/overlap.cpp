@@ -4,11 +4,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "commands.hpp"
-#include "input.hpp"
-#include "machine.hpp"
-#include "progress.hpp"
-#include "report.hpp"
+#include "../command.hpp"
+#include "../files.hpp"
+#include "../machine.hpp"
+#include "../options.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/model/benchmarks.hpp"
 
@@ -30,6 +29,12 @@ std::vector<std::size_t> sizes(std::size_t most) {
 std::string microseconds(double seconds) { return fmt::format("{:.2f}", 1e6 * seconds); }
 std::string percent(double value) { return fmt::format("{:.0f} %", 100 * value); }
 
+struct OverlapArguments {
+    int repetitions = 50;
+    std::string json, machine;
+    bool progress = false;
+};
+
 class Benchmarks {
 public:
     Benchmarks(MpiComm& mpi, const OverlapArguments& arguments, const std::atomic<bool>& interrupt)
@@ -41,8 +46,7 @@ public:
           table_(mpi.rank() == 0 && arguments.json != "-") {}
 
     bool run() {
-        ordered_json result{{"stretto", STRETTO_VERSION},
-                            {"benchmark", "overlap"},
+        ordered_json result{{"benchmark", "overlap"},
                             {"mpi", mpi_library()},
                             {"ranks", mpi_.size()},
                             {"repetitions", arguments_.repetitions}};
@@ -56,7 +60,7 @@ public:
         result["all_reduce"] = all_reduce();
         if (interrupted()) return false;
         result["fits"] = fits();
-        if (mpi_.rank() == 0 && !arguments_.json.empty()) write_text(arguments_.json, result.dump(2) + "\n");
+        if (mpi_.rank() == 0 && !arguments_.json.empty()) write_json(arguments_.json, result);
         return true;
     }
 
@@ -225,9 +229,21 @@ private:
     std::vector<CommTime> exchanges_, sums_;
 };
 
+void add(CLI::App& app, OverlapArguments& overlap) {
+    app.add_option("--repetitions", overlap.repetitions, "Of each measurement")
+        ->check(number(1, 1e6, "a number of repetitions from 1 to 1e6"))
+        ->capture_default_str();
+    add_json_option(app, overlap.json, "the measurements as JSON");
+    add_machine_option(app, overlap.machine);
+    app.add_flag("--progress", overlap.progress, "Show the progress line also through mpirun");
+}
+
+int run(const Context& context, const OverlapArguments& arguments) {
+    check_outputs(*context.mpi, {}, arguments.json, {arguments.machine});
+    return Benchmarks(*context.mpi, arguments, context.interrupt).run() ? exit_converged : exit_not_converged;
+}
+
 }  // namespace
 
-int run_overlap(MpiComm& mpi, const OverlapArguments& arguments, const std::atomic<bool>& interrupt) {
-    check_outputs(mpi, {}, arguments.json, {arguments.machine});
-    return Benchmarks(mpi, arguments, interrupt).run() ? exit_converged : exit_not_converged;
-}
+const Command overlap_command = CommandOf<OverlapArguments>::row<add, run>(
+    "overlap", "Measure what communication costs here and what of it can be hidden");

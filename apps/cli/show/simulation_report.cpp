@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "report.hpp"
-#include "simulate.hpp"
+#include "../files.hpp"
+#include "simulation_report.hpp"
 
 using json = nlohmann::ordered_json;
 
@@ -69,15 +69,12 @@ void SimulationReport::print_last() const {
 
 void SimulationReport::write(const json& options) {
     if (!arguments_.json_file.empty())
-        write_text(arguments_.json_file, json{{"stretto", STRETTO_VERSION},
-                                              {"simulated", true},
+        write_json(arguments_.json_file, json{{"simulated", true},
                                               {"platform", platform_},
                                               {"ranks_per_node", ranks_per_node_},
                                               {"machine", machine_},
                                               {"options", options},
-                                              {"points", points_}}
-                                                 .dump(2) +
-                                             "\n");
+                                              {"points", points_}});
     if (!plot_ || points_.empty()) return;
     const double fewest = points_.front()["nodes"].get<double>();
     std::vector<std::pair<double, double>> ideal;

@@ -3,8 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "commands.hpp"
-#include "report.hpp"
+#include "../command.hpp"
+#include "../files.hpp"
+#include "../options.hpp"
 #include "stretto/bem/problem.hpp"
 #include "stretto/core/instruction_set.hpp"
 #include "stretto/driver/registry.hpp"
@@ -115,10 +116,14 @@ void print_text(const ordered_json& all) {
     }
 }
 
-}  // namespace
+struct ListArguments {
+    std::string json;
+};
 
-int run_list(const std::string& json) {
-    ordered_json all{{"stretto", STRETTO_VERSION}, {"instruction_set", instruction_set()}};
+void add(CLI::App& app, ListArguments& list) { add_json_option(app, list.json, "as JSON"); }
+
+ordered_json tables() {
+    ordered_json all{{"instruction_set", instruction_set()}};
     for (const Method* method : methods()) all["methods"].push_back(describe(*method));
     all["preconditioners"] = describe_preconditioners(MatrixKind::sparse);
     all["hierarchical_preconditioners"] = describe_preconditioners(MatrixKind::hierarchical);
@@ -138,9 +143,19 @@ int run_list(const std::string& json) {
                                   {"help", kind.help},
                                   {"positive_definite", kind.positive_definite},
                                   {"options", describe(kind.options)}});
-    if (json.empty())
-        print_text(all);
+    return all;
+}
+
+int run(const Context& context, const ListArguments& arguments) {
+    if (context.mpi->rank() != 0) return exit_converged;
+    if (arguments.json.empty())
+        print_text(tables());
     else
-        write_text(json, all.dump(2) + "\n");
+        write_json(arguments.json, tables());
     return exit_converged;
 }
+
+}  // namespace
+
+const Command list_command =
+    CommandOf<ListArguments>::row<add, run>("list", "Methods, preconditioners and problems, with options and costs");

@@ -1,48 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "input.hpp"
+#include "files.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
-#include "stretto/sparse/storage_report.hpp"
+#include "stretto/io/result_json.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
 
-int default_threads(const Comm& comm) {
-    if (const char* set = std::getenv("OMP_NUM_THREADS")) {
-        int threads = 0;
-        agree(comm, [&] {
-            const std::string_view text(set);
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-            // A list gives a number for each level of nesting; the first is ours.
-            if (error != std::errc() || threads < 1 || (end != text.data() + text.size() && *end != ','))
-                throw InputError(fmt::format("OMP_NUM_THREADS={} is not a number of threads", text));
-        });
-        return threads;
+void write_text(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        std::fputs(text.c_str(), stdout);
+        return;
     }
-    MPI_Comm node = MPI_COMM_NULL;
-    int ranks = 1;
-    MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &ranks);
-    MPI_Comm_free(&node);
-    cpu_set_t bound;
-    CPU_ZERO(&bound);
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    const Global allowed = sched_getaffinity(0, sizeof bound, &bound) == 0 ? CPU_COUNT(&bound) : online;
-    return static_cast<int>(all_min(comm, std::max<Global>(1, std::min<Global>(allowed, online / ranks))));
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush()) throw InputError("cannot write " + path);
+}
+
+void write_json(const std::string& path, const ordered_json& members) {
+    const auto whole = [](const ordered_json& one) {
+        ordered_json object{{"stretto", version()}};
+        object.update(one);
+        return object;
+    };
+    ordered_json all = ordered_json::array();
+    if (members.is_array())
+        for (const auto& one : members) all.push_back(whole(one));
+    else
+        all = whole(members);
+    write_text(path, all.dump(2) + "\n");
 }
 
 bool exists(const Comm& comm, const std::string& path) {
@@ -50,7 +47,7 @@ bool exists(const Comm& comm, const std::string& path) {
     return any_of(comm, comm.rank() == 0 && std::filesystem::exists(path, error));
 }
 
-DistributedRows load_problem(Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
+DistributedRows load_problem(const Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
     auto loaded = stretto::load_problem(comm, problem, threads, [&](double fraction) {
         line.show_fraction("reading " + file_of_problem(problem), fraction);
     });
@@ -58,29 +55,10 @@ DistributedRows load_problem(Comm& comm, const std::string& problem, int threads
     return loaded;
 }
 
-std::vector<std::string> storage_choices() { return {storage_names.begin(), storage_names.end()}; }
-
-Storage storage_of(const std::string& name) { return Storage(name); }
-
 CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std::string& storage, int threads,
                               ProgressLine& line) {
     auto [partition, rows] = load_problem(comm, problem, threads, line);
-    return {comm, std::move(partition), std::move(rows), threads, storage_of(storage)};
-}
-
-ordered_json describe_storage(const CsrMatrix<double>& A, int columns) {
-    const auto storage = report_storage(A, columns);
-    ordered_json rows;
-    for (const auto& form : storage.forms) rows[std::string(form.name)] = form.rows;
-    const double bytes = storage.bytes_per_nonzero;
-    return {{"form", storage.main},
-            {"rows", rows},
-            {"halved_rows", storage.halved_rows},
-            {"bytes_per_nonzero", std::isfinite(bytes) ? ordered_json(bytes) : ordered_json()}};
-}
-
-std::string storage_in_words(const CsrMatrix<double>& A, int columns, const std::string& asked) {
-    return report_storage(A, columns).in_words(asked);
+    return {comm, std::move(partition), std::move(rows), threads, Storage(storage)};
 }
 
 /// Leaves no file behind, also where another run checks the same name at the same time.
@@ -124,5 +102,23 @@ void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, con
                    const std::vector<std::string>& others) {
     agree(comm, [&] {
         if (comm.rank() == 0) check_outputs(inputs, json, others);
+    });
+}
+
+void write_solution(const Comm& comm, const Partition& partition, const std::string& path, std::span<const double> x,
+                    int columns) {
+    std::string part;  // keeps the ending of the name, which chooses the format; empty for a pipe or a device
+    agree(comm, [&] {
+        if (comm.rank() != 0) return;
+        const std::filesystem::path target(path);
+        if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target)) return;
+        for (int k = 0; part.empty() || std::filesystem::exists(part); ++k)
+            part = target.parent_path() / fmt::format("part{}.{}", k, target.filename().string());
+    });
+    part = broadcast(comm, part, 0);
+    if (part.empty()) return write_array(comm, path, partition, x, columns);
+    write_array(comm, part, partition, x, columns);
+    agree(comm, [&] {
+        if (comm.rank() == 0) std::filesystem::rename(part, path);
     });
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+
+#include <charconv>
+
+#include "stretto/core/types.hpp"
+#include "stretto/sparse/storage.hpp"
+
+using namespace stretto;
+
+CLI::Validator number(double minimum, double maximum, const char* what) {
+    return {[=](std::string& text) -> std::string {
+                double value = 0;
+                const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+                const bool valid =
+                    error == std::errc() && end == text.data() + text.size() && value >= minimum && value <= maximum;
+                return valid ? "" : "'" + text + "' is not " + what;
+            },
+            "", "number"};
+}
+
+void add_machine_option(CLI::App& app, std::string& machine) {
+    app.add_option("--machine", machine, "Keep what is measured of the machine in this JSON file");
+}
+
+void add_comm_options(CLI::App& app, CommArguments& comm) {
+    app.add_option(
+           "--progress-mode", comm.progress_mode,
+           "What lets reductions advance while their rank computes: none, poll (tests inside long kernels), thread "
+           "(one of ours), library (MPI's own, MPICH_ASYNC_PROGRESS=1), or auto (what a short probe finds best)")
+        ->check(CLI::IsMember({"none", "poll", "thread", "library", "auto"}))
+        ->capture_default_str();
+    app.add_option("--emulate-latency", comm.latency,
+                   "Every reduction takes at least so long while work goes on: TIME[,message=TIME][,jitter=TIME], "
+                   "as 500us,message=20us");
+    add_machine_option(app, comm.machine);
+}
+
+void add_storage_option(CLI::App& app, std::string& storage) {
+    const std::vector<std::string> names(storage_names.begin(), storage_names.end());
+    app.add_option(
+           "--storage", storage,
+           "Of the matrix: compressed rows (csr), one of the forms that move fewer bytes, where it does, or the "
+           "first of these that does (auto)")
+        ->check(CLI::IsMember(names))
+        ->capture_default_str();
+}
+
+void add_threads_option(CLI::App& app, int& threads) {
+    app.add_option("--threads", threads, "Threads of a rank (default: OMP_NUM_THREADS, else its share of the cores)")
+        ->check(number(1, 1024, "a number of threads from 1 to 1024"));
+}
+
+void add_columns_option(CLI::App& app, int& columns) {
+    app.add_option("--columns", columns, "Right-hand sides solved together")
+        ->check(number(1, max_columns, "a number of columns from 1 to 64"));
+}
+
+void add_json_option(CLI::App& app, std::string& json, const char* what) {
+    app.add_option("--json", json, std::string("Write ") + what + " to this file (- for standard output)");
+}
+
+ChosenComm::ChosenComm(MpiComm& mpi, const CommArguments& asked) : mpi_(mpi) {
+    for (const auto mode : {ProgressMode::poll, ProgressMode::thread, ProgressMode::library})
+        if (name(mode) == asked.progress_mode) mpi.set_progress(mode);
+    if (!asked.latency.empty()) slow_.emplace(mpi, parse_latency(asked.latency));
+}
+
+std::vector<AskedMethod> SolveArguments::asked_methods() const {
+    std::vector<AskedMethod> all;
+    for (const auto& text : methods) {
+        const Spec spec = parse_spec(text);
+        const Method& method = find_method(spec.name);
+        (void)Options(spec, method.options);
+        all.push_back({text, &method});
+    }
+    return all;
+}
+
+void add_solve_options(CLI::App& app, SolveArguments& solve) {
+    app.add_option("--method", solve.methods, "NAME[:key=value,…]; repeat it to compare several")
+        ->required()
+        ->allow_extra_args(false);
+    app.add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")->capture_default_str();
+    const auto tolerance = number(0, 1e300, "a tolerance from 0 up");
+    app.add_option("--rtol", solve.rtol, "Converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol), recomputed")
+        ->check(tolerance)
+        ->capture_default_str();
+    app.add_option("--atol", solve.atol, "Absolute tolerance")->check(tolerance)->capture_default_str();
+    app.add_option("--verify", solve.verify,
+                   "true: what is called converged is recomputed; recurrence: what the method believes is taken, for "
+                   "operators too noisy to recompute with")
+        ->check(CLI::IsMember({"true", "recurrence"}))
+        ->capture_default_str();
+    app.add_option("--max-it", solve.max_iterations, "Iteration limit")
+        ->check(number(0, 2e9, "a number of iterations from 0 to 2e9"))
+        ->capture_default_str();
+    app.add_option("--formulation", solve.formulation, "One pass over memory per group of statements, or per statement")
+        ->check(CLI::IsMember({"merged", "basic"}))
+        ->capture_default_str();
+    add_threads_option(app, solve.threads);
+    add_json_option(app, solve.json, "the result as JSON");
+    app.add_option("--history", solve.history, "Write the recursive residuals of all iterations to this CSV file");
+    app.add_option("--plot", solve.plot,
+                   "Draw the residuals of all iterations and methods: FILE.png or FILE.svg, by gnuplot or Python's "
+                   "matplotlib");
+    app.add_flag("--true-residuals", solve.true_residuals,
+                 "In history and plot also ‖b − Ax‖, for one more product an iteration");
+    app.add_option("--trace", solve.trace,
+                   "Write what ran and what was in flight on every rank to this file, in Chrome's trace format "
+                   "(Perfetto)");
+    add_comm_options(app, solve.comm);
+    app.add_option("--solution", solve.solution,
+                   "Write x to this file, a Matrix Market array; {} stands for the method");
+    app.add_flag("--progress", solve.progress,
+                 "Show the progress line also where standard error is no terminal, as under mpirun");
+}

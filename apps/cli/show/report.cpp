@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "../files.hpp"
+#include "stretto/core/instruction_set.hpp"
+
+using namespace stretto;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr int name_width = 28, status_width = 17;
+
+/// A count that is whole where nothing unusual happened.
+std::string count(const ordered_json& value) {
+    const double v = value.get<double>();
+    return v == std::round(v) ? fmt::format("{:.0f}", v) : fmt::format("{:.2f}", v);
+}
+
+void print_columns(const ordered_json& columns) {
+    fmt::print("\n{:>6} {:<26} {:>10} {:>11} {:>11}\n", "column", "status", "iterations", "true resid", "recursive");
+    int j = 0;
+    for (const auto& column : columns) {
+        const auto residual = [&](const char* key) { return column[key].is_null() ? NAN : column[key].get<double>(); };
+        fmt::print("{:>6} {:<26} {:>10} {:>11.2e} {:>11.2e}\n", ++j, column["status"].get<std::string>(),
+                   column["iterations"].get<int>(), residual("relative_residual"), residual("recursive_residual"));
+    }
+}
+
+}  // namespace
+
+void Report::add(const Comm& comm, const std::string& method, const Result& result) {
+    run_.method = method;
+    runs_.push_back(ordered_json::parse(result_json(comm, run_, result)));
+}
+
+void Report::print_head(int ranks) const {
+    fmt::print(
+        "{}: {} rows, {} nonzeros; {} right-hand side{}; precond {}; {} rank{} × {} thread{}, {}; "
+        "set up in {:.2f} s\n",
+        run_.problem, run_.rows, run_.nonzeros, run_.columns, run_.columns == 1 ? "" : "s", run_.precond, ranks,
+        ranks == 1 ? "" : "s", run_.threads, run_.threads == 1 ? "" : "s", instruction_set(), run_.setup_seconds);
+    if (!run_.latency.empty()) fmt::print("  emulated latency: {}\n", run_.latency);
+    for (const auto& remark : run_.remarks) fmt::print("  {}\n", remark);
+    fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>7} {:>8} {:>12}\n", "method", name_width,
+               "status", status_width, "iterations", "seconds", "ms/iter", "true resid", "reduct./it", "hidden",
+               "overlap", "lost ms", "reads+writes");
+    std::fflush(stdout);
+}
+
+void Report::print_last() const {
+    const auto& run = runs_.back();
+    const auto& options = run["options"].get<std::string>();
+    auto method = run["method"].get<std::string>() + (options.empty() ? "" : ":" + options);
+    if (run["finished_by"] != run["method"]) method += " → " + run["finished_by"].get<std::string>();
+    const double seconds = run["seconds"]["solve"];
+    const int iterations = run["iterations"];
+    const auto& per = run["per_iteration"];
+    const auto& residual = run["relative_residual"];
+    fmt::print("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>6.0f}% {:>8.3f} {:>12}\n", method,
+               name_width, run["status"].get<std::string>(), status_width, iterations, seconds,
+               iterations > 0 ? 1000 * seconds / iterations : 0,
+               residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
+               count(per["reductions"]), count(per["hidden_reductions"]), 100 * per["hidden_fraction"].get<double>(),
+               1000 * per["lost_seconds"].get<double>(),
+               count(per["vector_reads"]) + "+" + count(per["vector_writes"]));
+    std::fflush(stdout);
+}
+
+void Report::print_foot() const {
+    const bool several = runs_.size() > 1;
+    for (const auto& run : runs_) {
+        const std::string who = several ? run["method"].get<std::string>() + ": " : "";
+        if (!run["events"].empty()) fmt::print("\n");
+        for (const auto& event : run["events"])
+            fmt::print(
+                "  {}{}\n", who,
+                to_string(Event{event["iteration"], event["text"].get<std::string>(), event["times"], event["last"]}));
+        if (several) continue;
+        if (run_.columns > 1) print_columns(run["columns_detail"]);
+        fmt::print("\nseconds by kernel:");
+        for (const auto& [kernel, seconds] : run["seconds"]["by_kernel"].items())
+            fmt::print("  {} {:.3f}", kernel, seconds.get<double>());
+        fmt::print("\n");
+    }
+}
+
+void Report::write_json(const std::string& path) const {
+    ::write_json(path, runs_.size() == 1 ? runs_.front() : ordered_json(runs_));
+}
+
+void Report::keep_history(const Result& result) {
+    const std::size_t columns = std::max<std::size_t>(1, result.columns.size());
+    history_ = "iteration";
+    for (std::size_t j = 1; j <= columns; ++j) history_ += fmt::format(",column_{}", j);
+    for (std::size_t j = 1; j <= columns && !result.true_history.empty(); ++j) history_ += fmt::format(",true_{}", j);
+    const auto row = [&](const std::vector<double>& values, std::size_t begin) {
+        for (std::size_t j = 0; j < columns && begin + j < values.size(); ++j) {
+            const double norm = result.columns[j].norm_b;
+            history_ += fmt::format(",{:.6e}", values[begin + j] / (norm > 0 ? norm : 1));
+        }
+    };
+    for (std::size_t i = 0; i < result.history.size(); i += columns) {
+        history_ += fmt::format("\n{}", i / columns + 1);
+        row(result.history, i);
+        row(result.true_history, i);
+    }
+    history_ += "\n";
+}
+
+void Report::write_history(const std::string& path) const { write_text(path, history_); }
