@@ -24,6 +24,11 @@
 // "ms": milliseconds for y = A b alone, in the middle of several; "residual": ‖b − Ab‖/‖b‖, which shows that A is
 // alike.
 //
+//     {"do": "short", "method": "cg", "precond": "jacobi", "verified": false}
+//
+// "ms": milliseconds of a solve of one iteration from x = 0 by a solver that is set up, in the middle of many: with the
+// last iterate or, verified, with b − Ax recomputed.
+//
 // METHOD and PRECOND are in the program's own words.
 #pragma once
 
@@ -105,12 +110,12 @@ double difference(Solver& solver, int first, int more) {
     return (time[1] - time[0]) / more;
 }
 
-/// Milliseconds of a product, in the middle of several after the first.
-template <class System>
-double product(System& system) {
+/// Milliseconds of some work, in the middle of so many times after the first.
+template <class Work>
+double median_ms(int times, Work&& work) {
     std::vector<double> ms;
-    for (int k = 0; k < 32; ++k) {
-        const double time = 1e3 * seconds([&] { system.multiply(); });
+    for (int k = 0; k <= times; ++k) {
+        const double time = 1e3 * seconds(work);
         if (k > 0) ms.push_back(time);
     }
     const auto middle = ms.begin() + static_cast<std::ptrdiff_t>(ms.size() / 2);
@@ -126,13 +131,14 @@ double product(System& system) {
 ///     solve()       does them, and returns how many they were; solve(stamps) calls stamps(k) after each, and returns
 ///                   how many were the method's own
 ///     residual()    of the last solve
+///     prepare_short(verified), solve_short()  one iteration by a solver that is set up; where it has that
 ///     rely(rtol, n, line) solves to a tolerance; adds to the line what the library says. Or, where it says nothing but
 ///                   how many iterations there were, set_tolerance(rtol)
 template <class System>
 void obey(System& system, const ordered_json& command, ordered_json& line) {
     const std::string what = command.at("do");
     if (what == "product") {
-        line["ms"] = product(system);
+        line["ms"] = median_ms(31, [&] { system.multiply(); });
         line["residual"] = system.residual(system.b);
         if constexpr (requires { system.product_costs(line); }) system.product_costs(line);
         return;
@@ -156,6 +162,13 @@ void obey(System& system, const ordered_json& command, ordered_json& line) {
         }
         line["ms"] = 1e3 * largest(each);
         if constexpr (requires { solver.costs(line); }) solver.costs(line);
+    } else if (what == "short") {
+        if constexpr (requires { solver.prepare_short(true); }) {
+            solver.prepare_short(command.at("verified"));
+            line["ms"] = median_ms(101, [&] { solver.solve_short(); });
+        } else {
+            throw std::invalid_argument("short solves are not measured here");
+        }
     } else if (what == "residual") {
         const int iterations = command.at("iterations");
         solver.prepare(iterations);

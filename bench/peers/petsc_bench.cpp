@@ -120,6 +120,18 @@ public:
         line["converged"] = reason > 0;
     }
 
+    /// As a smoother or an inner solve is set: one iteration, whatever it attains, with KSP's own norm. Verified: and
+    /// b − Ax is recomputed.
+    void prepare_short(bool verified) {
+        verified_ = verified;
+        must(KSPSetTolerances(ksp_, 0, 0, PETSC_DEFAULT, 1));
+        must(KSPSetUp(ksp_));
+    }
+    void solve_short() {
+        must(KSPSolve(ksp_, on_.b, on_.x));
+        if (verified_) (void)residual();
+    }
+
     double residual() { return on_.residual(on_.x); }
 
 private:
@@ -138,6 +150,7 @@ private:
     std::string type_;
     KSP ksp_ = nullptr;
     int stop_at_ = 0;
+    bool verified_ = false;
     void* stamps_ = nullptr;
     void (*stamp_)(void*, int) = nullptr;
 };

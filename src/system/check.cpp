@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "stretto/core/error.hpp"
 
 namespace stretto {
@@ -11,10 +13,15 @@ void check_flexible(const std::string& text, const std::string& precond) {
     const Spec spec = parse_spec(text);
     const Method& method = find_method(spec.name);
     if (method.flexible(Options(spec, method.options))) return;
+    std::string others;
+    for (const Method* each : methods()) {
+        const bool by_option = std::ranges::count(each->options, "flexible", &OptionInfo::name) > 0;
+        if (by_option || each->flexible(Options(Spec{}, each->options)))
+            others += fmt::format("{}{}{}", others.empty() ? "" : ", ", each->name, by_option ? ":flexible=1" : "");
+    }
     throw InputError(
-        fmt::format("the preconditioner {} changes from one use to the next: {} does not allow that, "
-                    "gmres:flexible=1 and bicgstab do",
-                    precond, text));
+        fmt::format("the preconditioner {} changes from one use to the next: {} does not allow that; these do: {}",
+                    precond, text, others));
 }
 
 }  // namespace stretto

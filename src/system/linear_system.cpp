@@ -181,7 +181,7 @@ void LinearSystem::Parts::check(const std::string& text) const {
             fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "
                         "by up to {:.1e} of the largest of row and column (--insist runs it all the same)",
                         method.name, structure.asymmetry));
-    if (M && !M->symmetric())
+    if (M && !M->symmetric() && !method.flexible(Options(spec, method.options)))
         throw InputError(
             fmt::format("{} needs a symmetric preconditioner, and {} is not (--insist runs it all the "
                         "same)",
