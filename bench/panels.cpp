@@ -14,6 +14,7 @@
 
 #include "stretto/execute/cpu/executor.hpp"
 #include "stretto/execute/workspace.hpp"
+#include "stretto/measure/triad.hpp"
 #include "timing.hpp"
 
 using namespace stretto;
@@ -21,28 +22,6 @@ using namespace stretto;
 namespace {
 
 constexpr int rows_of_a_thread = 1'000'000;
-constexpr std::size_t out_of_cache = 8'000'000;
-
-/// STREAM's triad on arrays that no cache holds.
-class Triad {
-public:
-    explicit Triad(int threads) : threads_(threads), workspace_(Index{out_of_cache}, 1, 3, threads) {
-        for (auto* v : {&a_, &b_, &c_}) *v = workspace_.take();
-    }
-    void operator()() const {
-        parallel(threads_, [&, a = a_.data(), b = b_.data(), c = c_.data()](int thread, int all) {
-            const Share mine(out_of_cache, thread, all);
-#pragma omp simd
-            for (std::size_t i = mine.begin; i < mine.end; ++i) c[i] = a[i] + 0.5 * b[i];
-        });
-    }
-    static constexpr double bytes = 24.0 * out_of_cache;
-
-private:
-    int threads_;
-    Workspace<double> workspace_;
-    MultiVector<double> a_, b_, c_;
-};
 
 /// Work in turn with triad, and what it reaches of triad's bandwidth.
 class InTurn {
@@ -60,11 +39,11 @@ public:
         std::vector<double> of_triad;
         std::vector<std::vector<double>> times(all.size());
         for (auto _ : state_) {
-            of_triad.push_back(seconds(triad_));
+            of_triad.push_back(seconds([this] { triad_.run(); }));
             for (std::size_t i = 0; i < all.size(); ++i) times[i].push_back(seconds(all[i].run));
             state_.SetIterationTime(times.front().back());
         }
-        const double rate = Triad::bytes / median(of_triad);
+        const double rate = triad_.bytes() / median(of_triad);
         state_.counters["triad_GB/s"] = 1e-9 * rate;
         for (std::size_t i = 0; i < all.size(); ++i)
             state_.counters[all[i].name] = all[i].bytes / median(times[i]) / rate;

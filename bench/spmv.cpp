@@ -12,6 +12,7 @@
 
 #include "stretto/core/parallel.hpp"
 #include "stretto/io/generators.hpp"
+#include "stretto/measure/triad.hpp"
 #include "stretto/sparse/csr.hpp"
 
 namespace {
@@ -36,28 +37,6 @@ double seconds(const Comm& comm, Work&& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-class Triad {
-public:
-    explicit Triad(int threads) : threads_(threads) {}
-
-    static double bytes() { return 24.0 * size; }
-    void run() {
-        parallel(threads_, [&](int t, int parts) {
-            const Share share(size, t, parts);
-            double* const a = a_.data();
-            const double *const b = b_.data(), *const c = c_.data();
-#pragma omp simd
-            for (auto i = share.begin; i < share.end; ++i) a[i] = b[i] + 3.0 * c[i];
-        });
-    }
-
-private:
-    static constexpr std::size_t size = std::size_t{1} << 23;
-    int threads_;
-    // Of different sizes, so that they do not start a power of two apart.
-    Buffer<double> a_ = ones(size + 64, threads_), b_ = ones(size + 128, threads_), c_ = ones(size + 192, threads_);
-};
-
 void spmv(benchmark::State& state, const std::string& problem) {
     const auto columns = static_cast<int>(state.range(0)), threads = static_cast<int>(state.range(1));
     MpiComm comm;
@@ -66,7 +45,7 @@ void spmv(benchmark::State& state, const std::string& problem) {
     const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
     const auto x = ones(size, threads), y = ones(size + 512, threads);
     const MultiVector<double> X(x.data(), A.local_rows(), columns), Y(y.data(), A.local_rows(), columns);
-    Triad triad(threads);
+    const Triad triad(threads);
     A.apply(X, Y);
 
     double best_triad = 1e9, best_apply = 1e9;
@@ -78,7 +57,7 @@ void spmv(benchmark::State& state, const std::string& problem) {
     }
     const double bandwidth = A.bytes(columns) / best_apply;
     state.counters["GB/s"] = bandwidth * comm.size() * 1e-9;
-    state.counters["fraction"] = bandwidth / (Triad::bytes() / best_triad);
+    state.counters["fraction"] = bandwidth / (triad.bytes() / best_triad);
 }
 
 struct Silent final : benchmark::BenchmarkReporter {

@@ -14,6 +14,7 @@
 
 #include "stretto/execute/cpu/executor.hpp"
 #include "stretto/execute/workspace.hpp"
+#include "stretto/measure/triad.hpp"
 #include "timing.hpp"
 
 using namespace stretto;
@@ -68,25 +69,19 @@ void statements(benchmark::State& state) {
         dots[1] = cblas_ddot(n, y_.data(), 1, y_.data(), 1);
         dots[2] = cblas_ddot(n, q_.data(), 1, q_.data(), 1);
     };
-    const auto triad = [&, a = p.data(), b = t.data(), c = y.data()] {
-        parallel(threads, [&](int thread, int all) {
-            const Share mine(static_cast<std::size_t>(n), thread, all);
-#pragma omp simd
-            for (std::size_t i = mine.begin; i < mine.end; ++i) c[i] = a[i] + 0.5 * b[i];
-        });
-    };
+    const auto stream = [&] { triad(threads, static_cast<std::size_t>(n), p.data(), t.data(), y.data()); };
 
     omp_set_num_threads(threads);  // OpenBLAS built for OpenMP follows it
     std::vector<double> of_triad, of_merged, of_basic, of_blas;
     for (auto _ : state) {
-        of_triad.push_back(seconds(triad));
+        of_triad.push_back(seconds(stream));
         of_merged.push_back(
             seconds([&] { say([&](const auto&... each) { merged.run(rows, dots.data(), each...); }); }));
         of_basic.push_back(seconds([&] { say([&](const auto&... each) { basic.run(rows, dots.data(), each...); }); }));
         of_blas.push_back(seconds(blas));
         state.SetIterationTime(of_merged.back());
     }
-    const double triad_rate = 24.0 * n / median(of_triad);
+    const double triad_rate = triad_bytes * n / median(of_triad);
     const double merged_rate = moved(Formulation::merged) / median(of_merged);
     state.counters["triad_GB/s"] = 1e-9 * triad_rate;
     state.counters["merged_GB/s"] = 1e-9 * merged_rate;

@@ -53,8 +53,9 @@ int main(int argc, char** argv) {
 
         stretto::SolveOptions options;
         options.method = "pipelined_bicgstab";
+        const Diagonal M{A};
         const auto result =
-            stretto::solve<double>(comm, A, Diagonal{A}, {b.data(), rows, columns}, {x.data(), rows, columns}, options);
+            stretto::solve<double>(comm, A, M, {b.data(), rows, columns}, {x.data(), rows, columns}, options);
         for (const auto& column : result.columns)
             if (comm.rank() == 0)
                 std::printf("%s after %d iterations, ‖b − Ax‖/‖b‖ = %.2e\n", stretto::name(column.status).data(),

@@ -54,87 +54,107 @@ struct Mirrored {
     double value, scale;
 };
 
+/// What is counted of the rows of a thread, or of this rank.
+struct Count {
+    Global unmatched = 0, positive = 0, zero = 0, dominant = 0;
+    double asymmetry = 0;
+    std::vector<std::vector<Mirrored>> elsewhere;  // for each rank
+
+    void compare(double value, double mirror, bool there, double scale) {
+        unmatched += !there && value != 0;
+        if (value != mirror) asymmetry = std::max(asymmetry, std::abs(value - mirror) / scale);
+    }
+    void operator+=(const Count& other) {
+        unmatched += other.unmatched;
+        positive += other.positive;
+        zero += other.zero;
+        dominant += other.dominant;
+        asymmetry = std::max(asymmetry, other.asymmetry);
+        for (std::size_t p = 0; p < elsewhere.size(); ++p)
+            elsewhere[p].insert(elsewhere[p].end(), other.elsewhere[p].begin(), other.elsewhere[p].end());
+    }
+};
+
+/// This rank's rows, looked at.
+class Looked {
+public:
+    Looked(const Comm& comm, const DistributedRows& problem)
+        : rows_(problem.rows),
+          partition_(problem.partition),
+          first_(partition_.first(comm.rank())),
+          last_(partition_.first(comm.rank() + 1)),
+          root_(static_cast<std::size_t>(rows_.rows()), 0) {
+        for (std::size_t i = 0; i < root_.size(); ++i) {
+            for (Global k = rows_.start[i]; k < rows_.start[i + 1]; ++k)
+                root_[i] = std::max(root_[i], std::abs(rows_.values[static_cast<std::size_t>(k)]));
+            root_[i] = std::sqrt(root_[i]);
+        }
+    }
+
+    std::size_t rows() const { return root_.size(); }
+
+    void look(std::size_t i, Count& count) const {
+        const Global row = first_ + static_cast<Global>(i);
+        double diagonal = 0, others = 0;
+        for (auto k = static_cast<std::size_t>(rows_.start[i]); k < static_cast<std::size_t>(rows_.start[i + 1]); ++k) {
+            const Global column = rows_.columns[k];
+            const double value = rows_.values[k];
+            if (column == row) {
+                diagonal = value;
+                continue;
+            }
+            others += std::abs(value);
+            if (column >= first_ && column < last_)
+                compare({column, row, value, root_[i]}, count);
+            else
+                count.elsewhere[static_cast<std::size_t>(partition_.owner(column))].push_back(
+                    {column, row, value, root_[i]});
+        }
+        count.positive += diagonal > 0;
+        count.zero += diagonal == 0;
+        count.dominant += std::abs(diagonal) >= others && diagonal != 0;
+    }
+
+    /// An entry with what this rank holds at its place.
+    void compare(const Mirrored& entry, Count& count) const {
+        const auto at = find(entry.row, entry.column);
+        const double own = root_[static_cast<std::size_t>(entry.row - first_)];
+        count.compare(entry.value, at < 0 ? 0 : rows_.values[static_cast<std::size_t>(at)], at >= 0,
+                      entry.scale * (own > 0 ? own : entry.scale));
+    }
+
+private:
+    /// The position of an entry in an own row; −1: none.
+    std::ptrdiff_t find(Global row, Global column) const {
+        const auto begin = rows_.columns.begin() + rows_.start[static_cast<std::size_t>(row - first_)],
+                   end = rows_.columns.begin() + rows_.start[static_cast<std::size_t>(row - first_) + 1];
+        const auto found = std::lower_bound(begin, end, column);
+        return found != end && *found == column ? found - rows_.columns.begin() : std::ptrdiff_t{-1};
+    }
+
+    const LocalRows<double>& rows_;
+    const Partition& partition_;
+    Global first_, last_;
+    std::vector<double> root_;  // of the largest entry of each own row
+};
+
 }  // namespace
 
 Structure analyse(const Comm& comm, const DistributedRows& problem, int threads) {
-    const auto& [partition, rows] = problem;
-    const Global first = partition.first(comm.rank()), last = partition.first(comm.rank() + 1);
-    const auto find = [&](Global row, Global column) {  // the position of an entry in an own row; −1: none
-        const auto begin = rows.columns.begin() + rows.start[static_cast<std::size_t>(row - first)],
-                   end = rows.columns.begin() + rows.start[static_cast<std::size_t>(row - first) + 1];
-        const auto found = std::lower_bound(begin, end, column);
-        return found != end && *found == column ? found - rows.columns.begin() : std::ptrdiff_t{-1};
-    };
-
-    struct Count {
-        Global unmatched = 0, positive = 0, zero = 0, dominant = 0;
-        double asymmetry = 0;
-        std::vector<std::vector<Mirrored>> elsewhere;
-        void compare(double value, double mirror, bool there, double scale) {
-            unmatched += !there && value != 0;
-            if (value != mirror) asymmetry = std::max(asymmetry, std::abs(value - mirror) / scale);
-        }
-    };
-    // Of the largest entry of each own row.
-    std::vector<double> root(static_cast<std::size_t>(rows.rows()), 0);
-    for (std::size_t i = 0; i < root.size(); ++i) {
-        for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k)
-            root[i] = std::max(root[i], std::abs(rows.values[k]));
-        root[i] = std::sqrt(root[i]);
-    }
+    const Looked rows(comm, problem);
     std::vector<Count> counts(static_cast<std::size_t>(threads));
+    for (auto& count : counts) count.elsewhere.resize(static_cast<std::size_t>(comm.size()));
     parallel(threads, [&](int t, int of) {
-        auto& count = counts[static_cast<std::size_t>(t)];
-        count.elsewhere.resize(static_cast<std::size_t>(comm.size()));
-        const Share share(static_cast<std::size_t>(rows.rows()), t, of);
-        for (auto i = share.begin; i < share.end; ++i) {
-            const Global row = first + static_cast<Global>(i);
-            double diagonal = 0, others = 0;
-            for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k) {
-                const Global column = rows.columns[k];
-                const double value = rows.values[k];
-                if (column == row) {
-                    diagonal = value;
-                    continue;
-                }
-                others += std::abs(value);
-                if (column >= first && column < last) {
-                    const auto at = find(column, row);
-                    const double other = root[static_cast<std::size_t>(column - first)];
-                    count.compare(value, at < 0 ? 0 : rows.values[static_cast<std::size_t>(at)], at >= 0,
-                                  root[i] * (other > 0 ? other : root[i]));
-                } else {
-                    count.elsewhere[static_cast<std::size_t>(partition.owner(column))].push_back(
-                        {column, row, value, root[i]});
-                }
-            }
-            count.positive += diagonal > 0;
-            count.zero += diagonal == 0;
-            count.dominant += std::abs(diagonal) >= others && diagonal != 0;
-        }
+        const Share share(rows.rows(), t, of);
+        for (auto i = share.begin; i < share.end; ++i) rows.look(i, counts[static_cast<std::size_t>(t)]);
     });
     Count total = std::move(counts[0]);
-    total.elsewhere.resize(static_cast<std::size_t>(comm.size()));
-    for (std::size_t t = 1; t < counts.size(); ++t) {
-        auto& count = counts[t];
-        total.unmatched += count.unmatched;
-        total.positive += count.positive;
-        total.zero += count.zero;
-        total.dominant += count.dominant;
-        total.asymmetry = std::max(total.asymmetry, count.asymmetry);
-        for (std::size_t p = 0; p < count.elsewhere.size(); ++p)
-            total.elsewhere[p].insert(total.elsewhere[p].end(), count.elsewhere[p].begin(), count.elsewhere[p].end());
-    }
+    for (std::size_t t = 1; t < counts.size(); ++t) total += counts[t];
     for (const auto& part : all_to_all(comm, total.elsewhere))
-        for (const auto& [row, column, value, scale] : part) {
-            const auto at = find(row, column);
-            const double own = root[static_cast<std::size_t>(row - first)];
-            total.compare(value, at < 0 ? 0 : rows.values[static_cast<std::size_t>(at)], at >= 0,
-                          scale * (own > 0 ? own : scale));
-        }
+        for (const auto& entry : part) rows.compare(entry, total);
 
     Structure result;
-    result.rows = partition.rows();
+    result.rows = problem.partition.rows();
     result.unmatched = all_sum(comm, total.unmatched);
     result.positive_diagonal = all_sum(comm, total.positive);
     result.zero_diagonal = all_sum(comm, total.zero);

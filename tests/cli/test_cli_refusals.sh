@@ -124,6 +124,16 @@ END
 check "other --columns than the file has" refused 'two_rhs.mtx has 2' solve good.mtx --method cg --rhs two_rhs.mtx \
   --columns 3
 
+# ---- initial guesses ----
+while read -r guess pattern; do
+  # shellcheck disable=SC2086
+  check "--guess $guess" refused "$pattern" solve good.mtx --method cg --guess "$guess" $outputs
+done <<'END'
+nowhere.mtx nowhere.mtx' is no file
+nan_rhs.mtx nan_rhs.mtx, line 4.*not a finite number
+two_rhs.mtx has 2 columns, the right-hand sides have 1
+END
+
 # ---- names and options ----
 while IFS='|' read -r pattern arguments; do
   # shellcheck disable=SC2086

@@ -109,6 +109,23 @@ for columns in 1 7 64; do
     "len(r['columns_detail']) == $columns and all(c['status'] == 'converged' for c in r['columns_detail'])"
 done
 
+# ---- initial guesses ----
+for ranks in 1 3; do
+  check "a solution is a guess on $ranks ranks" solves $ranks solve wind.mtx --method bicgstab --rhs random:7 --columns 3 \
+    --guess random1.mtx --prepare nonzeros --json run.json
+  check "a solution is a guess on $ranks ranks: nothing to do" holds run.json \
+    "r['iterations'] == 0 and r['relative_residual'] <= 1e-8"
+done
+
+# ---- what the recurrence believes ----
+check "not recomputed" solves 2 solve spd.mtx --method cg --verify recurrence --json run.json
+check "not recomputed: said so" holds run.json \
+  "(r['status'], r['verified'], r['converged']) == ('passed_unverified', False, False)"
+check "recomputed" solves 2 solve spd.mtx --method cg --json run.json
+check "recomputed: said so, and sums counted" holds run.json \
+  "r['verified'] and r['total']['blocking_reductions'] == \
+   r['total']['reductions'] - r['total']['hidden_reductions'] > 0"
+
 # ---- not converged ----
 for ranks in 1 2; do
   check "out of iterations on $ranks ranks" exits 1 $ranks solve poisson2d:30 --method cg --max-it 5 --json run.json

@@ -17,8 +17,15 @@ LONG = re.compile(r"//+\s*Long: \S")
 STILL_LONG = {
     "include/stretto/methods/deep_pipelined_cg.hpp deep_pipelined_cg",
     "include/stretto/methods/pipelined_bicgstab.hpp pipelined_bicgstab",
+<<<<<<< HEAD
     "src/driver/driver.cpp",
     "src/system/structure.cpp analyse",
+=======
+    "src/hmatrix/hmatrix.cpp HMatrix::lay_out",
+    "src/hmatrix/low_rank.cpp",
+    "src/sparse/csr.cpp",
+    "src/sparse/forms/blocked_rows.cpp BlockedRows::BlockedRows",
+>>>>>>> 5c2296f (One triad; the look at a matrix in parts; what is new, told)
 }
 
 # Comments, strings and character literals; a ' between digits separates them.

@@ -21,7 +21,7 @@
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
-#include "stretto/measure/triad.hpp"
+#include "stretto/model/triad_rate.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -169,7 +169,7 @@ private:
         double bandwidth = 0;
         // In turn, so that a noisy machine disturbs all alike.
         for (int round = 0; round < arguments_.rounds; ++round) {
-            for (int k = 0; k < triads_of_a_round; ++k) bandwidth = std::max(bandwidth, triad_.rate(comm_));
+            for (int k = 0; k < triads_of_a_round; ++k) bandwidth = std::max(bandwidth, triad_rate(comm_, triad_));
             add(merged, spec, variant.preconditioned, Formulation::merged, b, x, columns);
             add(basic, spec, variant.preconditioned, Formulation::basic, b, x, columns);
         }

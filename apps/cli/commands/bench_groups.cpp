@@ -13,7 +13,7 @@
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
 #include "stretto/measure/trace.hpp"
-#include "stretto/measure/triad.hpp"
+#include "stretto/model/triad_rate.hpp"
 #include "stretto/precond/table.hpp"
 
 using namespace stretto;
@@ -187,7 +187,7 @@ private:
         options.interrupt = &interrupt_;
         Rounds rounds;
         for (int round = 0; round < arguments_.rounds && !interrupt_; ++round) {
-            for (int k = 0; k < triads_of_a_round; ++k) rounds.triads.push_back(triad.rate(comm_));
+            for (int k = 0; k < triads_of_a_round; ++k) rounds.triads.push_back(triad_rate(comm_, triad));
             std::ranges::fill(x.values(), 0.0);
             Trace trace;
             options.trace = &trace;

@@ -14,7 +14,7 @@
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
-#include "stretto/measure/triad.hpp"
+#include "stretto/model/triad_rate.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -153,7 +153,7 @@ private:
         std::vector<double> mine, y(static_cast<std::size_t>(A.local_rows()));
         for (Index i = 0; i < A.local_rows(); ++i) mine.push_back(on.x[static_cast<std::size_t>(A.original(i))]);
         for (int k = 0; k < products; ++k) {
-            fastest_ = std::max(fastest_, triad_.rate(comm_));  // as many tries as a product has
+            fastest_ = std::max(fastest_, triad_rate(comm_, triad_));  // as many tries as a product has
             all_sum(comm_, 0.0);
             const auto start = Clock::now();
             A.apply({mine.data(), A.local_rows(), 1}, {y.data(), A.local_rows(), 1});

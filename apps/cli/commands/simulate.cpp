@@ -388,10 +388,7 @@ void add_network(CLI::App& app, SimulateArguments& arguments) {
     app.add_flag("--progress", arguments.progress, "Show the progress line also where standard error is no terminal");
 }
 
-void add(CLI::App& app, SimulateArguments& arguments) {
-    add_problem(app, arguments);
-    add_network(app, arguments);
-}
+void add(CLI::App& app, SimulateArguments& arguments) { add_problem(app, arguments), add_network(app, arguments); }
 
 int run(const Context&, const SimulateArguments& arguments) { return Simulation(arguments).run(); }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "stretto/comm/collective.hpp"
 #include "stretto/core/buffer.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/core/types.hpp"
 
 namespace stretto {
 
@@ -34,15 +34,6 @@ public:
     }
     void run() const { triad(threads_, size_, a_.data(), b_.data(), c_.data()); }
     double bytes() const { return triad_bytes * static_cast<double>(size_); }
-
-    /// Collective. Bytes per second of all ranks together, once, all having started together.
-    double rate(const Comm& comm) const {
-        all_sum(comm, 0.0);
-        const auto start = Clock::now();
-        run();
-        const double seconds = all_max(comm, to_seconds(Clock::now() - start));
-        return all_sum(comm, bytes()) / seconds;
-    }
 
 private:
     int threads_;
