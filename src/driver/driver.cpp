@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
+#include "in_words.hpp"
 #include "stretto/comm/collective.hpp"
 
 namespace stretto {
@@ -34,15 +34,6 @@ constexpr double surely_large = 1e-220, surely_small = 1e270;
 /// What goes on where this method cannot.
 const Method& next(const Method& method, const Options& given) {
     return find_method(method.hands_over ? given.choice("refuge") : method.classic);
-}
-
-std::string_view reason(Status status) {
-    switch (status) {
-        case Status::indefinite_matrix: return "pᵀAp ≤ 0";
-        case Status::indefinite_preconditioner: return "rᵀM⁻¹r ≤ 0";
-        case Status::not_finite: return "NaN or Inf";
-        default: return "a denominator vanished or nearly so";
-    }
 }
 
 }  // namespace
@@ -94,13 +85,6 @@ int Solver<T>::Driver::most_vectors(bool preconditioned) const {
 }
 
 template <class T>
-void Solver<T>::Driver::set_tolerances(double rtol, double atol, int max_iterations) {
-    options_.rtol = rtol;
-    options_.atol = atol;
-    options_.max_iterations = max_iterations;
-}
-
-template <class T>
 const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, bool transposed) {
     if (transposed && !(A_.has_transpose() && M_.has_transpose()))
         throw InputError(
@@ -114,7 +98,7 @@ const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, b
     transposed_ = transposed;
     b_ = {const_cast<T*>(b.data()), b.rows(), b.columns()};  // methods read it only
     x_ = x;
-    begin(complaint(b, x));
+    begin(complaint(V_.comm().rank(), V_.rows(), V_.width(), b, x));
     bool stuck = false;
     while (unfinished() && !columns_.out_of_iterations() && !interrupted()) {
         attempt(stuck);
@@ -123,20 +107,6 @@ const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, b
     finish();
     result_.solve_seconds = to_seconds(Clock::now() - start);
     return result_;
-}
-
-/// What is wrong with b or x on this rank; empty: nothing.
-template <class T>
-std::string Solver<T>::Driver::complaint(MultiVector<const T> b, MultiVector<T> x) const {
-    const int rank = V_.comm().rank();
-    const auto fits = [&](const auto& v) { return v.rows() == V_.rows() && v.columns() == V_.width(); };
-    if (!fits(b) || !fits(x))
-        return fmt::format("b is {} × {} on rank {}, x is {} × {}; the solver was made for {} × {}", b.rows(),
-                           b.columns(), rank, x.rows(), x.columns(), V_.rows(), V_.width());
-    const std::less<const T*> before;
-    if (b.size() > 0 && before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size()))
-        return fmt::format("b and x share memory on rank {}: x needs its own", rank);
-    return {};
 }
 
 template <class T>
@@ -211,11 +181,6 @@ void Solver<T>::Driver::set_targets(const Scalars<T>& bb) {
                             j + 1, most));
         }
     }
-}
-
-template <class T>
-bool Solver<T>::Driver::unfinished() const {
-    return std::ranges::any_of(progress_, [](const Column& column) { return !column.finished; });
 }
 
 template <class T>
@@ -386,20 +351,9 @@ PerIteration Solver<T>::Driver::per_iteration() const {
 /// Says how a run ended that did not end in convergence.
 template <class T>
 void Solver<T>::Driver::explain(int j, const Columns::Column& run) {
-    const double residual = at(j).last / run.norm_b;
     const std::string who = V_.width() > 1 ? fmt::format("column {}: ", j + 1) : "";
-    const std::string true_one =
-        std::isfinite(residual) ? fmt::format("the true residual is {:.2e}", residual) : "x is not finite";
-    if (run.state == State::passed)
-        recorder_.event(
-            fmt::format("{}the recursive residual passed at {:.2e}, {}", who, run.recursive / run.norm_b, true_one));
-    else if (run.state == State::broken)
-        recorder_.event(run.ended_at, fmt::format("{}{}, {}", who, reason(run.reason), true_one));
-    else if (run.state == State::handed_over)
-        recorder_.event(run.ended_at, fmt::format("{}the basis has drifted, {}", who, true_one));
-    else if (run.state == State::stalled)
-        recorder_.event(run.ended_at, fmt::format("{}the recursive residual has not halved since iteration {}, {}", who,
-                                                  run.marked_at, true_one));
+    const std::string text = end_of_run(run, at(j).last / run.norm_b);
+    if (!text.empty()) recorder_.event(run.state == State::passed ? columns_.iteration() : run.ended_at, who + text);
 }
 
 template <class T>

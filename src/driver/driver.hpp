@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -36,7 +37,11 @@ public:
            const SolveOptions& options);
 
     const Result& run(MultiVector<const T> b, MultiVector<T> x, bool transposed);
-    void set_tolerances(double rtol, double atol, int max_iterations);
+    void set_tolerances(double rtol, double atol, int max_iterations) {
+        options_.rtol = rtol;
+        options_.atol = atol;
+        options_.max_iterations = max_iterations;
+    }
     void forget() { kept_.forget(); }
 
 private:
@@ -52,7 +57,7 @@ private:
         double gain = 1;                                            ///< of the last attempt over the best before
         int used = 0;                                               ///< of its credit
         int breakdowns = 0;                                         ///< in a row
-        Place best = zero;  ///< until a residual was seen
+        Place best = zero;                                          ///< until a residual was seen
     };
     Column& at(int j) { return progress_[static_cast<std::size_t>(j)]; }
     ColumnResult& result_of(int j) { return result_.columns[static_cast<std::size_t>(j)]; }
@@ -64,10 +69,9 @@ private:
 
     int most_vectors(bool preconditioned) const;
     double tolerance(double norm_b) const { return std::max(options_.rtol * norm_b, options_.atol); }
-    bool unfinished() const;
+    bool unfinished() const { return !std::ranges::all_of(progress_, &Column::finished); }
     bool interrupted() const { return V_.interrupted() || recorder_.stopped(); }
 
-    std::string complaint(MultiVector<const T> b, MultiVector<T> x) const;
     void begin(const std::string& complaint);
     Scalars<T> first_residual(const std::string& complaint);
     void set_targets(const Scalars<T>& bb);

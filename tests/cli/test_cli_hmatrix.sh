@@ -60,7 +60,7 @@ check "they take fewer outer ones there too" python3 -c "
 import json
 assert json.load(open('inner.json'))['iterations'] < json.load(open('run.json'))['iterations']"
 check "a method that is not flexible" exits 2 2 bem cube:n=1200 --method gmres --precond inner
-check "is refused with the names of those that are" says err 'gmres:flexible=1 and bicgstab do'
+check "is refused with the names of those that are" says err 'these do: flexible_cg, bicgstab, gmres:flexible=1'
 check "replicated with block Jacobi" solves 3 bem cube:n=1200,grading=2 --method bicgstab --method pipelined_bicgstab \
   --layout replicated --precond block_jacobi --json replicated.json
 check "distributed with block Jacobi" solves 3 bem cube:n=1200,grading=2 --method bicgstab --precond block_jacobi \

@@ -109,8 +109,8 @@ class Sizes(Tree):
         self.assertEqual(found, [(10, 12, "Class"), (13, 13, "operator"), (14, 14, "operator"),
                                  (18, 20, "auto lambda = [](int x)"), (21, 23, "trailing")])
 
-    def expect(self, *patterns, still_long=frozenset()):
-        found = sizes.violations(self.root, still_long=still_long)
+    def expect(self, *patterns):
+        found = sizes.violations(self.root)
         self.assertEqual(len(found), len(patterns), found)
         for line, pattern in zip(found, patterns):
             self.assertRegex(line, pattern)
@@ -138,12 +138,6 @@ class Sizes(Tree):
         self.expect("f: 81 lines")
         self.write("src/low/a.cpp", body("", "g();\n// Long: one loop."))
         self.expect()
-
-    def test_list_of_the_long_is_emptied(self):
-        self.write("src/low/a.cpp", "int a;\n" * 401)
-        self.expect(still_long={"src/low/a.cpp"})
-        self.write("src/low/a.cpp", "int a;\n")
-        self.expect("strike 'src/low/a.cpp'", still_long={"src/low/a.cpp"})
 
 
 class Links(Tree):

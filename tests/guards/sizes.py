@@ -13,20 +13,6 @@ import sys
 MOST_IN_FILE = 400
 MOST_IN_FUNCTION = 80
 LONG = re.compile(r"//+\s*Long: \S")
-# What is too long without a reason, until it is mended.
-STILL_LONG = {
-    "include/stretto/methods/deep_pipelined_cg.hpp deep_pipelined_cg",
-    "include/stretto/methods/pipelined_bicgstab.hpp pipelined_bicgstab",
-<<<<<<< HEAD
-    "src/driver/driver.cpp",
-    "src/system/structure.cpp analyse",
-=======
-    "src/hmatrix/hmatrix.cpp HMatrix::lay_out",
-    "src/hmatrix/low_rank.cpp",
-    "src/sparse/csr.cpp",
-    "src/sparse/forms/blocked_rows.cpp BlockedRows::BlockedRows",
->>>>>>> 5c2296f (One triad; the look at a matrix in parts; what is new, told)
-}
 
 # Comments, strings and character literals; a ' between digits separates them.
 NO_CODE = re.compile(
@@ -142,16 +128,12 @@ def long_ones(root, folders):
                 yield key, f"{name}:{first}: {name_of(head)}: {size} lines, more than {MOST_IN_FUNCTION}"
 
 
-def violations(root, folders=("include", "src"), still_long=None):
-    """One line for each thing that is not as it should be."""
-    still_long = STILL_LONG if still_long is None else still_long
-    found = dict(long_ones(root, folders))
-    return ([message for key, message in found.items() if key not in still_long] +
-            [f"tests/guards/sizes.py: strike '{key}' from STILL_LONG" for key in sorted(still_long - found.keys())])
+def violations(root, folders=("include", "src")):
+    """One line for each thing that is too long without a reason."""
+    return [message for _, message in long_ones(root, folders)]
 
 
 if __name__ == "__main__":
-    where = pathlib.Path(sys.argv[1]).resolve()
-    problems = violations(where, sys.argv[2:], set()) if sys.argv[2:] else violations(where)
+    problems = violations(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:] or ("include", "src"))
     print("\n".join(problems) or "No file and no function is too long without a reason.")
     sys.exit(bool(problems))

@@ -107,11 +107,12 @@ TEST_F(SpaceTest, CountsReductionsHiddenOnlyBehindWork) {
     EXPECT_EQ(V.ledger().now().vectors, (Traffic{3, 1}));
 }
 
-TEST_F(SpaceTest, VectorsTakenBackAreClearedWhereAskedFor) {
+TEST_F(SpaceTest, VectorsTakenBackStayAsTheyAreUntilAllAreCleared) {
     for (const bool clear : {false, true}) {
         Space<double> V(mpi, 5, 1, 2, 1, Formulation::merged);
         fill(V.vector(), 3);
-        V.take_back(clear);
+        V.take_back();
+        if (clear) V.clear_workspace();
         EXPECT_EQ(V.vector()(4), clear ? 0 : 3);
     }
 }

@@ -208,6 +208,7 @@ bool warm_up(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVec
 /// 1) + 1 vectors, 4 more with a preconditioner. Corrected: u₀ is divided by its norm like z₀, indices below zero are
 /// left out, (9) reads g_{j,i+1} = g_{i−l+1,j+l}, and x does not lag behind. Its columns go over to CG when the basis
 /// drifts.
+// Long: one loop, as its paper has it.
 template <class T>
 void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                        Verdict<T>& stop) {

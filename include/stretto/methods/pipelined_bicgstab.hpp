@@ -17,6 +17,7 @@ namespace stretto {
 /// Where it is the product's gather that may be in flight (`product_in_flight`: every rank has all vectors, sums need
 /// no reduction), the statements are in another order: the product begins as soon as it can, and the dot products and
 /// all else that does not need it hide the gather (Yamazaki and others 2018, Section VII, pipe2).
+// Long: one loop, as its paper has it.
 template <class T>
 void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                         Verdict<T>& stop) {
