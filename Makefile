@@ -54,6 +54,7 @@ bench-peers: ## Compares with PETSc, hypre and Belos, writes docs/measured/bench
 	@$(if $(other),PETSC_DIR="$(other)" cmake --preset peers -B build/peers-other)
 	@$(if $(other),PETSC_DIR="$(other)" cmake --build build/peers-other -j $(JOBS) --target petsc_bench)
 	@python3 -m studies benchmarks --build build/peers $(if $(other),--other build/peers-other) $(BENCH_ARGS)
+	@python3 -m studies short_solves --build build/peers $(filter --quick,$(BENCH_ARGS))
 
 zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, beside PETSc, writes docs/measured/zoo.md
 	@test -n "$(STRETTO_MATRICES)" || { echo "make zoo: set STRETTO_MATRICES to a folder of .mtx.gz files" >&2; exit 2; }

@@ -12,7 +12,7 @@ import sys
 from . import machine, run, text
 
 NAMES = ("benchmarks", "zoo", "large_problems", "cg_family", "bicgstab_family", "gmres_family", "groups", "growth", "latency",
-         "scaling_cg", "scaling_gmres", "scaling_bicgstab", "scaling_beyond")
+         "short_solves", "scaling_cg", "scaling_gmres", "scaling_bicgstab", "scaling_beyond")
 
 
 class Parser(argparse.ArgumentParser):

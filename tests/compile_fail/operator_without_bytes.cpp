@@ -1,4 +1,4 @@
-// expect: an operator needs bytes\\(m\\) const
+// expect: an operator needs bytes
 #include "stretto/operators/linear_map.hpp"
 
 struct Twice {

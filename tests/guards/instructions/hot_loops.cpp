@@ -132,11 +132,11 @@ int main(int argc, char** argv) {
             for (const int columns : {1, 4})
                 if (storage != Storage::automatic.name())
                     product(comm, storage == "repeated" ? "poisson3d:24" : "jump3d:24", storage, columns);
-        for (const std::string method :
-             {"cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=1", "deep_pipelined_cg:l=3", "bicgstab",
-              "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab", "gmres:m=20", "pipelined_gmres:l=2,m=20",
-              "s_step_gmres:s=5,m=20", "pipelined_s_step_gmres:l=2,t=5,m=20"})
-            for (const int columns : {1, 4}) iterations(comm, method, columns);
+        std::vector<std::string> specs{"deep_pipelined_cg:l=1", "deep_pipelined_cg:l=3"};
+        for (const Method* method : methods())
+            specs.push_back(std::string(method->name) + (method->classic == "gmres" ? ":m=20" : ""));
+        for (const auto& spec : specs)
+            for (const int columns : {1, 4}) iterations(comm, spec, columns);
     }
     MPI_Finalize();
 }
