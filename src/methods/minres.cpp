@@ -5,7 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {patience_option(2500)};
+constexpr OptionInfo options[] = {patience_option(1000)};
 }  // namespace
 
 extern const Method minres_row;
