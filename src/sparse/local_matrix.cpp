@@ -147,8 +147,9 @@ void LocalMatrix<T>::build_forms(Storage storage) {
         RowForms<T>::find([&]<class Form>(std::type_identity<Form>) {
             if (!storage.tries(Form::name)) return false;
             auto form = Form::build(rows);
-            if (form) form_[part] = *std::move(form);
-            return form.has_value();
+            if (!form) return false;
+            form_[part] = *std::move(form);
+            return true;
         });
     });
     count_forms();

@@ -45,7 +45,7 @@ void flexible_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mult
                  dot(u, r), dot(r, r), each<most_directions>(std::min(k, m), [&](int j) { return dot(u, s[k - j]); }))
                 .wait();
         ur = dots[0];
-        for (int j = 0; j < std::min(k, m); ++j) beta[k - j] = dots[static_cast<std::size_t>(2 + j)] / ds[k - j];
+        for (int j = 0; j < std::min(k, m); ++j) beta[k - j] = dots[static_cast<std::size_t>(j) + 2] / ds[k - j];
         if (stop(k, dots[1])) break;
     }
 }
