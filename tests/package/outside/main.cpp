@@ -8,7 +8,8 @@ int main(int argc, char** argv) {
     const stretto::CsrMatrix<double> A(comm, partition, std::move(rows));
     const auto n = A.local_rows();
     std::vector<double> b(static_cast<std::size_t>(n), 1.0), x(b.size());
-    const auto result = stretto::solve<double>(comm, A, stretto::Jacobi(A), {b.data(), n, 1}, {x.data(), n, 1});
+    const stretto::Jacobi M(A);
+    const auto result = stretto::solve<double>(comm, A, M, {b.data(), n, 1}, {x.data(), n, 1});
     MPI_Finalize();
     return result.converged() ? 0 : 1;
 }
