@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <span>
 #include <stdexcept>
@@ -18,7 +19,7 @@ namespace stretto {
 
 /// What the sums of one space share: buffers that stay where they are until a sum is read and are then used
 /// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop or
-/// refuses what it was given (every sum carries these two flags, so that all ranks learn of them at the same wait).
+/// refuses what it was given (every sum carries that in one number, so that all ranks learn of it at the same wait).
 struct SumState {
     struct Slot {
         std::vector<double> mine, total;
@@ -45,14 +46,16 @@ struct SumState {
         return slot;
     }
 
-    void take_flags(const double* flag) {
-        interrupted = interrupted || flag[0] > 0;
-        refused = refused || flag[1] > 0;
+    // What a rank adds to the number: more than all ranks' interrupts together is a refusal.
+    static constexpr double interrupt = 1, refusal = 0x1p40;
+    void take_signals(double sum) {
+        interrupted = interrupted || std::fmod(sum, refusal) > 0;
+        refused = refused || sum >= refusal;
     }
 
     /// Makes room for sums of this many products.
     void reserve(std::size_t products) {
-        const std::size_t size = products * static_cast<std::size_t>(columns) + flags;
+        const std::size_t size = products * static_cast<std::size_t>(columns) + 1;
         for (auto& slot : slots) {
             slot.mine.reserve(size);
             slot.total.reserve(size);
@@ -60,7 +63,7 @@ struct SumState {
     }
 
     // What is there from the start, so that it is not allocated in some iteration: more than any method uses so far.
-    static constexpr std::size_t slots_at_first = 12, dots_at_first = 16, flags = 2;
+    static constexpr std::size_t slots_at_first = 12, dots_at_first = 16;
 
     int columns;
     Ledger ledger;
@@ -125,7 +128,7 @@ public:
             for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<T>(*value++);
             for (const int j : state_->frozen) sum[j] = T{};
         }
-        state_->take_flags(value);
+        state_->take_signals(*value);
         return sums;
     }
 
@@ -137,7 +140,7 @@ public:
             for (int j = 0; j < state_->columns; ++j) entry[j] = static_cast<T>(*value++);
             for (const int j : state_->frozen) entry[j] = T{};
         }
-        state_->take_flags(value);
+        state_->take_signals(*value);
     }
 
 private:

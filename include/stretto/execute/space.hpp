@@ -137,11 +137,11 @@ private:
         static_assert(K > 0, "no dot product to start: V.run(…)");
         const int count = count_dots(statements...);
         const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
-        auto& slot = sums_.take(size + SumState::flags);
+        auto& slot = sums_.take(size + 1);
         work(slot.mine.data());
         executor_.wait();
-        slot.mine[size] = interrupt_ && interrupt_->load(std::memory_order_relaxed);
-        slot.mine[size + 1] = refuses_;
+        const bool interrupts = interrupt_ && interrupt_->load(std::memory_order_relaxed);
+        slot.mine[size] = interrupts * SumState::interrupt + refuses_ * SumState::refusal;
         ++ledger().now().reductions;
         return InFlight<T, K>(comm_, sums_, slot, count);
     }

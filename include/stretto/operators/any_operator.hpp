@@ -12,6 +12,9 @@
 
 namespace stretto {
 
+/// No preconditioner. Methods share vectors that are equal then (u is r, …), so it costs nothing.
+struct Identity {};
+
 /// A square linear operator, or a preconditioner, on the rows of this rank. Called on all ranks together.
 ///
 ///   apply(x, y)            y = A x (or y = M⁻¹ x) for vectors of any number of columns; x and y are disjoint
@@ -24,16 +27,8 @@ namespace stretto {
 ///   start_apply(x, y)      returns with y's last parts in flight
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
-template <class A, class T>
-concept LinearOperator = requires(const A& a, MultiVector<T> v, int m) {
-    a.apply(v, v);
-    { a.bytes(m) } -> std::convertible_to<double>;
-};
-
-/// No preconditioner. Methods share vectors that are equal then (u is r, …), so it costs nothing.
-struct Identity {};
-
-/// An operator as a user hands it over, its type forgotten: so that a method is compiled once. Holds a pointer to it.
+///
+/// Its type is forgotten here, so that a method is compiled once. Holds a pointer to it.
 template <class T>
 class AnyOperator {
 public:

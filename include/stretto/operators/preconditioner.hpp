@@ -9,7 +9,7 @@
 
 namespace stretto {
 
-/// A preconditioner chosen at run time. Methods take any type with apply and bytes (LinearOperator); this is
+/// A preconditioner chosen at run time. Methods take any type with apply and bytes (AnyOperator); this is
 /// the common face of those that have a name on the command line (precond/table.hpp).
 class Preconditioner {
 public:
