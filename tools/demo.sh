@@ -20,11 +20,14 @@ solve() {  # solve PROBLEM METHOD…
         part == 1 && NF { print "  " $0 }' "$rows"
     header=no
 }
-any=(bicgstab improved_bicgstab reordered_bicgstab pipelined_bicgstab
-     gmres pipelined_gmres s_step_gmres pipelined_s_step_gmres)
-definite=(cg single_reduction_cg pipelined_cg deep_pipelined_cg)
-solve poisson3d:100 "${definite[@]}" "${any[@]}"
-solve tests/data/lsc_F_2.mtx.gz "${definite[@]}" "${any[@]}"
+names() {  # names NEEDS: the methods whose needs begin so
+    "$STRETTO" list --json - | python3 -c 'import json, sys
+print(*(m["name"] for m in json.load(sys.stdin)["methods"] if m["needs"].startswith(sys.argv[1])))' "$1"
+}
+read -ra symmetric < <(names symmetric)
+read -ra any < <(names square)
+solve poisson3d:100 "${symmetric[@]}" "${any[@]}"
+solve tests/data/lsc_F_2.mtx.gz "${symmetric[@]}" "${any[@]}"
 solve tests/data/teko_F_big.mtx.gz "${any[@]}"
 
 echo "
