@@ -12,7 +12,8 @@ import sys
 from . import machine, run, text
 
 NAMES = ("benchmarks", "zoo", "large_problems", "cg_family", "bicgstab_family", "gmres_family", "groups", "growth", "latency",
-         "short_solves", "scaling_cg", "scaling_gmres", "scaling_bicgstab", "scaling_beyond")
+         "short_solves", "long_solves", "hints", "scaling_cg", "scaling_gmres", "scaling_bicgstab", "scaling_beyond",
+         "scaling_solutions")
 
 
 class Parser(argparse.ArgumentParser):

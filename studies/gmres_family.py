@@ -89,9 +89,7 @@ def measure_courses(study):
         def one(case):
             number, ((problem, precond), method) = case
             path = pathlib.Path(folder) / f"{number}.csv"
-            # Blocks from the second cycle on, as the pipelined methods and the paper.
-            spec = run.with_options(method, {"warmup": CYCLE}) if "s_step" in method else method
-            [result] = study.stretto.solve(problem, [spec], rhs="random", precond=precond, rtol=RTOL, max_it=CYCLE * CYCLES,
+            [result] = study.stretto.solve(problem, [method], rhs="random", precond=precond, rtol=RTOL, max_it=CYCLE * CYCLES,
                                            history=path, true_residuals=True)
             with path.open() as file:
                 residuals = [float(row["true_1"]) for row in csv.DictReader(file)]

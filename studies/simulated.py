@@ -59,20 +59,26 @@ class Simulations:
         points = Points()
         for n in counts:
             words = ["simulate", "--problem", problem, "--nodes", str(n), *map(str, more), "--methods", *methods]
-            parameters = run.ROOT / "share" / "machines" / f"{more[more.index('--machine') + 1]}.json"
-            key = hashlib.sha256("\0".join([*words, parameters.read_text()]).encode()).hexdigest()[:20]
-            kept = self.a.keep / f"{key}.json"
-            if not kept.exists():
-                if n > self.a.most:
-                    continue
-                self.study.say(" ".join(words))
-                part = kept.with_suffix(f".{os.getpid()}")
-                code, _, err = run.call([self.study.stretto.path, *words, "--json", part])
-                if code:
-                    raise run.Failed(f"stretto {' '.join(words)}: {err.strip()[-200:]}")
-                part.rename(kept)
-            points |= {(n, point["method"]): point for point in json.loads(kept.read_text())["points"]}
+            if found := self.run(words, n):
+                points |= {(n, point["method"]): point for point in found["points"]}
         return points
+
+    def run(self, words, nodes, *depends):
+        """What a simulation says, kept for as long as its words, its machine and what it depends on are the same; nothing where
+        it has too many nodes."""
+        parameters = run.ROOT / "share" / "machines" / f"{words[words.index('--machine') + 1]}.json"
+        key = hashlib.sha256("\0".join([*words, parameters.read_text(), *depends]).encode()).hexdigest()[:20]
+        kept = self.a.keep / f"{key}.json"
+        if not kept.exists():
+            if nodes > self.a.most:
+                return None
+            self.study.say(" ".join(words))
+            part = kept.with_suffix(f".{os.getpid()}")
+            code, _, err = run.call([self.study.stretto.path, *words, "--json", part])
+            if code:
+                raise run.Failed(f"stretto {' '.join(words)}: {err.strip()[-200:]}")
+            part.rename(kept)
+        return json.loads(kept.read_text())
 
     def put(self, name, rows):
         """A table: records of title to number or word; what is not a number is none."""

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "stretto/core/error.hpp"
+#include "stretto/io/problem.hpp"
 
 using namespace stretto;
 
@@ -47,10 +48,28 @@ Partition deal(const std::array<Global, 3>& grid, const std::array<Global, 3>& p
     return Partition(std::move(first));
 }
 
+LocalRows<double> rows_between(const LocalRows<double>& all, Global begin, Global end) {
+    LocalRows<double> rows;
+    const Global first = all.start[static_cast<std::size_t>(begin)], last = all.start[static_cast<std::size_t>(end)];
+    rows.columns.assign(all.columns.begin() + first, all.columns.begin() + last);
+    rows.values.assign(all.values.begin() + first, all.values.begin() + last);
+    for (Global row = begin; row < end; ++row)
+        rows.start.push_back(all.start[static_cast<std::size_t>(row) + 1] - first);
+    return rows;
+}
+
+/// A problem of a file as if it were a generated one: read at once, it makes rows by copying.
+Generator generator_of_file(const std::string& problem, LocalRows<double>& rows) {
+    MpiComm alone(MPI_COMM_SELF);
+    rows = load_problem(alone, problem).rows;
+    return {
+        rows.rows(), [&rows](Global begin, Global end) { return rows_between(rows, begin, end); }, {rows.rows(), 1, 1}};
+}
+
 }  // namespace
 
 Layout::Layout(const std::string& problem, int ranks, bool boxes)
-    : generator_(generator(problem)),
+    : generator_(file_of_problem(problem).empty() ? generator(problem) : generator_of_file(problem, read_)),
       grid_(generator_.grid),
       parts_(boxes ? least_surface(grid_, ranks) : std::array<Global, 3>{1, 1, 1}),
       boxes_(boxes),

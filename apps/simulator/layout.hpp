@@ -8,11 +8,14 @@
 
 #include "stretto/io/generators.hpp"
 
-/// How a generated problem is dealt to ranks: by rows, as `stretto solve` deals it, or its grid in boxes of little
-/// surface, whose cells are numbered box by box.
+/// How a problem is dealt to ranks: by rows, as `stretto solve` deals it, or, of a generated one, its grid in boxes of
+/// little surface, whose cells are numbered box by box.
 class Layout {
 public:
+    /// `problem` as for load_problem, absolute where it is a file. Throws InputError.
     Layout(const std::string& problem, int ranks, bool boxes);
+    Layout(const Layout&) = delete;
+    Layout& operator=(const Layout&) = delete;
 
     const stretto::Partition& partition() const { return partition_; }
     /// The rows of a rank, in the numbering of the layout.
@@ -24,6 +27,7 @@ private:
     Global begin_of(int dimension, Global part) const { return grid_[dimension] * part / parts_[dimension]; }
     Global renumber(Global row) const;
 
+    stretto::LocalRows<double> read_;  // all rows of a file
     stretto::Generator generator_;
     std::array<Global, 3> grid_{}, parts_{1, 1, 1};
     bool boxes_;

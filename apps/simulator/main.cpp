@@ -21,9 +21,9 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     try {
         static const json job = json::parse(std::ifstream(argv[1]));  // the ranks share it
-        SimulatedSystem system(job);
+        const auto system = make_system(job);
         for (const std::string method : job.at("methods")) {
-            const json line = run_method(system, job, method);
+            const json line = run_method(*system, job, method);
             if (rank == 0) fmt::print("{}\n", line.dump());
             std::fflush(stdout);
         }

@@ -2,7 +2,6 @@
 // The sums of SimulatedComm, recursive doubling in three ways.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "simulated_comm.hpp"
 #include "world.hpp"
@@ -43,18 +42,6 @@ Pending SimulatedComm::start_sum(std::span<const double> mine, std::span<double>
     return {*this, ticket};
 }
 
-/// What the law of the machine adds to the step at this level, in which groups of 2^level ranks become twice as large.
-double SimulatedComm::floor_of(int level, std::size_t bytes) const {
-    const auto& c = costs_.all_reduce;
-    if ((c[0] == 0 && c[1] == 0) || level < 0) return 0;
-    const auto law = [&](int log_nodes) {
-        return c[0] + c[1] * std::pow(static_cast<double>(bytes), c[2]) * std::pow(2.0, c[3] * log_nodes);
-    };
-    const int inside = std::bit_width(static_cast<unsigned>(costs_.ranks_per_node - 1));  // levels within a node
-    if (level < inside) return law(0) / inside;
-    return law(level - inside + 1) - law(level - inside);
-}
-
 // ---- rd: messages, advanced by calls ----
 
 void SimulatedComm::post(Flying& flying) {
@@ -93,7 +80,7 @@ void SimulatedComm::advance(Flying& flying, bool wait) {
             if (!complete) return;
             flying.arrived = true;
             if (step.receives) s4u::this_actor::sleep_for(costs_.message);
-            const double floor = floor_of(step.level, flying.total.size_bytes());
+            const double floor = world_.network.floor_of(step.level, flying.total.size_bytes());
             flying.due = step.receives ? std::max(flying.posted, flying.receiving.back()) + floor : 0;
         }
         if (flying.due > s4u::Engine::get_clock()) {
@@ -122,42 +109,20 @@ void SimulatedComm::post_computed(Flying& flying) {
     std::ranges::copy(flying.total, sum.values.begin() + static_cast<std::ptrdiff_t>(me * width));
     if (++sum.started < size()) return;
 
-    const std::size_t bytes = (width + 1) * sizeof(double);
-    const auto message = [&](std::size_t from, std::size_t to) {
-        return 2 * costs_.message + transit(static_cast<int>(from), static_cast<int>(to), bytes);
-    };
-    auto& times = sum.times;
     const auto value = [&](std::size_t p) { return sum.values.begin() + static_cast<std::ptrdiff_t>(p * width); };
     const auto add = [&](std::size_t from, std::size_t to) {
         for (std::size_t k = 0; k < width; ++k)
             value(to)[static_cast<std::ptrdiff_t>(k)] += value(from)[static_cast<std::ptrdiff_t>(k)];
     };
+    // Both partners of a step get the same bits, so one of each group has the sum of all.
     const std::size_t power = std::bit_floor(ranks), rest = ranks - power;
     const auto rank_of = [&](std::size_t place) { return place < rest ? 2 * place + 1 : place + rest; };
-    for (std::size_t p = 0; p < 2 * rest; p += 2) {
-        add(p, p + 1);
-        times[p + 1] = std::max(times[p + 1] + costs_.message, times[p] + message(p, p + 1));
-    }
-    auto& ends = world_.ends;
-    ends.resize(ranks);
-    for (int level = 0; (std::size_t{1} << level) < power; ++level) {
-        const double floor = floor_of(level, width * sizeof(double));
-        for (std::size_t place = 0; place < power; ++place) {
-            const std::size_t other = place ^ (std::size_t{1} << level), p = rank_of(place), q = rank_of(other);
-            ends[p] = std::max(
-                {times[p] + 2 * costs_.message, times[q] + message(q, p), std::max(times[p], times[q]) + floor});
-            if (place < other) add(q, p);
-        }
-        for (std::size_t place = 0; place < power; ++place) {
-            const std::size_t other = place ^ (std::size_t{1} << level), p = rank_of(place);
-            times[p] = ends[p];
-            if (place > other) std::copy_n(value(rank_of(other)), width, value(p));
-        }
-    }
-    for (std::size_t p = 0; p < 2 * rest; p += 2) {
-        std::copy_n(value(p + 1), width, value(p));
-        times[p] = times[p + 1] + message(p + 1, p);
-    }
+    for (std::size_t p = 0; p < 2 * rest; p += 2) add(p, p + 1);
+    for (std::size_t step = 1; step < power; step *= 2)
+        for (std::size_t place = 0; place < power; place += 2 * step) add(rank_of(place + step), rank_of(place));
+    for (std::size_t p = 0; p < ranks; ++p)
+        if (p != rank_of(0)) std::copy_n(value(rank_of(0)), width, value(p));
+    world_.network.all_reduce(sum.times, width);
     sum.ready = true;
     for (auto* actor : sum.waiting) actor->resume();
     sum.waiting.clear();
@@ -179,7 +144,7 @@ void SimulatedComm::post_actor(Flying& flying) {
                 letter.values.push_back(posted);
                 const auto here = letter.here;
                 s4u::Comm::sendto_async(s4u::this_actor::get_host(),
-                                        world_.hosts[static_cast<std::size_t>(step.partner)],
+                                        world_.network.hosts[static_cast<std::size_t>(step.partner)],
                                         letter.values.size() * sizeof(double))
                     ->wait();
                 here->release();
@@ -188,7 +153,8 @@ void SimulatedComm::post_actor(Flying& flying) {
                 world_.letter(flying.number, step.level, rank()).here->acquire();
                 const auto letter = world_.letters.extract({flying.number, step.level, rank()}).mapped();
                 s4u::this_actor::sleep_for(overhead);
-                due = std::max(posted, letter->values.back()) + floor_of(step.level, flying.total.size_bytes());
+                due = std::max(posted, letter->values.back()) +
+                      world_.network.floor_of(step.level, flying.total.size_bytes());
                 for (std::size_t k = 0; k < flying.total.size(); ++k)
                     flying.total[k] = letter->values[k] + (step.replaces ? 0 : flying.total[k]);
             }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "rank_system.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
@@ -57,7 +58,7 @@ double seconds_per_iteration(const Iterations& iterations, const Method& method,
 
 SolveOptions solve_options(const SimulatedSystem& system, const json& job, const std::string& method) {
     SolveOptions options;
-    options.method = system.dry() ? without_safeguards(method, SimulatedSystem::largest) : method;
+    options.method = system.dry() ? without_safeguards(method, RankSystem::largest) : method;
     options.max_iterations = job.at("iterations");
     options.rtol = system.dry() ? 0 : job.at("rtol").get<double>();
     options.formulation = job.at("formulation") == "basic" ? Formulation::basic : Formulation::merged;
@@ -72,7 +73,7 @@ Monitor stopwatch(SimulatedSystem& system, Iterations& iterations, int most) {
     iterations.products.reserve(room);
     return [&](const IterationInfo& at) {
         if (at.iteration == 0) return true;
-        iterations.ends.push_back(system.comm().now());
+        iterations.ends.push_back(system.now());
         iterations.products.push_back(system.products());
         return true;
     };
@@ -95,13 +96,13 @@ json describe(SimulatedSystem& system, const std::string& method, const Result& 
     std::vector<double> most{per_iteration,
                              result.solve_seconds,
                              mean.lost,
-                             static_cast<double>(system.real_rows()),
+                             static_cast<double>(system.rows_of_a_rank()),
                              -mean.hidden_fraction,
                              static_cast<double>(system.neighbours())};
     most.insert(most.end(), mean.seconds.begin(), mean.seconds.end());
-    system.comm().largest_of(most);
+    system.largest_of(most);
     json line{{"method", method},
-              {"ranks", system.comm().size()},
+              {"ranks", system.ranks()},
               {"rows", system.all_rows()},
               {"rows_of_a_rank", most[rows]},
               {"neighbours", most[neighbours]},
@@ -122,6 +123,44 @@ json describe(SimulatedSystem& system, const std::string& method, const Result& 
     return line;
 }
 
+/// Collective. What the iterations were, by the slowest rank; products are counted with A.
+json parts_of(SimulatedSystem& system, const Result& result) {
+    std::vector<double> seconds;
+    for (const auto& part : result.parts) seconds.push_back(part.seconds);
+    system.largest_of(seconds);
+    json parts = json::array();
+    for (std::size_t k = 0; k < seconds.size(); ++k) {
+        const auto& [loop, warm_up, iterations, counts, mine] = result.parts[k];
+        parts.push_back({{"loop", loop},
+                         {"warm_up", warm_up},
+                         {"iterations", iterations},
+                         {"seconds", seconds[k]},
+                         {"applies", counts.applies},
+                         {"preconditionings", counts.preconditionings},
+                         {"reductions", counts.reductions},
+                         {"blocking_reductions", counts.reductions - counts.hidden_reductions}});
+    }
+    return parts;
+}
+
+/// Collective. What a line tells of a whole solve: its time, what it took, what its iterations were. The time of an
+/// iteration is then that of the method's own, with their safeguards.
+void describe_solution(SimulatedSystem& system, const Result& result, const std::string& method, json& line) {
+    line["parts"] = parts_of(system, result);
+    json total;
+    for (const char* const count : {"applies", "preconditionings", "reductions", "blocking_reductions"}) {
+        std::int64_t sum = 0;
+        for (const auto& part : line["parts"]) sum += part[count].get<std::int64_t>();
+        total[count] = sum;
+    }
+    line["total"] = total;
+    line["seconds_to_solution"] = result.converged() ? line["seconds"] : json();
+    line["seconds_per_iteration"] = nullptr;
+    for (const auto& part : line["parts"])
+        if (part["loop"] == method && !part["warm_up"] && part["iterations"] > 0)
+            line["seconds_per_iteration"] = part["seconds"].get<double>() / part["iterations"].get<double>();
+}
+
 /// PREFIX and the method, with - for what a file's name should not have.
 std::string timeline_file(const std::string& prefix, std::string method) {
     std::ranges::replace_if(method, [](unsigned char c) { return !std::isalnum(c) && c != '_'; }, '-');
@@ -137,10 +176,8 @@ json run_method(SimulatedSystem& system, const json& job, const std::string& met
     const Options method_options(spec, row.options);
     const int columns = job.at("columns");
     const int vectors = 2 + row.vectors(method_options, static_cast<bool>(system.M()));
-    SimulatedComm& comm = system.comm();
-    comm.set_working_set(system.working_set(vectors, columns));
-    comm.restart_noise();
-
+    Comm& comm = system.comm();
+    system.begin(vectors, columns);
     SolveOptions options = solve_options(system, job, method);
     Iterations iterations;
     options.monitor = stopwatch(system, iterations, options.max_iterations);
@@ -153,8 +190,9 @@ json run_method(SimulatedSystem& system, const json& job, const std::string& met
         throw InputError(fmt::format("a dry run of {} ends after {} iterations by {}: --iterations fewer", method,
                                      result.iterations, result.finished_by));
 
-    comm.largest_of(iterations.ends);
+    system.largest_of(iterations.ends);
     json line = describe(system, method, result, seconds_per_iteration(iterations, row, method_options, system.dry()));
+    if (job.at("to_solution")) describe_solution(system, result, spec.name, line);
     if (!timeline.empty()) write_trace(comm, trace, timeline_file(timeline, method));
     line["simulated_in"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return line;

@@ -2,11 +2,13 @@
 #include "simulated_comm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
 
-#include "stretto/core/random.hpp"
+#include "gathered_comm.hpp"
+#include "virtual_clock.hpp"
 #include "world.hpp"
 
 using namespace stretto;
@@ -17,13 +19,20 @@ namespace {
 constexpr int exchange_tag = 11;
 constexpr double between_polls = 200e-9;
 
-Clock::time_point at(double seconds) {
+}  // namespace
+
+Clock::time_point at_virtual_time(double seconds) {
     return Clock::time_point(Clock::duration(std::llround(seconds * static_cast<double>(Clock::period::den))));
 }
 
-}  // namespace
+GatheredComm*& gathered_clock() {
+    static GatheredComm* comm = nullptr;
+    return comm;
+}
 
-Clock::time_point Clock::now() noexcept { return at(SimulatedComm::clock()); }
+Clock::time_point Clock::now() noexcept {
+    return at_virtual_time(gathered_clock() ? gathered_clock()->now() : SimulatedComm::clock());
+}
 
 double SimulatedComm::clock() {
     const auto& ranks = World::the().ranks;
@@ -38,10 +47,11 @@ SimulatedComm::SimulatedComm(const Costs& costs, const SimulationOptions& option
       on_paper_(options.reductions == Reductions::ana && options.exchanges == Exchanges::memory),
       world_(World::the()) {
     const auto ranks = static_cast<std::size_t>(size());
-    world_.hosts.resize(ranks);
+    world_.network.costs = costs;
+    world_.network.hosts.resize(ranks);
     world_.inboxes.resize(ranks);
     world_.counts.resize(ranks);
-    world_.hosts[static_cast<std::size_t>(rank())] = s4u::this_actor::get_host();
+    world_.network.hosts[static_cast<std::size_t>(rank())] = s4u::this_actor::get_host();
     world_.ranks[s4u::this_actor::get_pid()] = this;
     set_working_set(INFINITY);
 
@@ -63,10 +73,16 @@ SimulatedComm::~SimulatedComm() {
     world_.ranks.erase(s4u::this_actor::get_pid());
 }
 
-void SimulatedComm::set_working_set(double bytes) {
-    const double cached = bytes > 0 ? std::min(1.0, costs_.cache / bytes) : 1;
-    seconds_per_byte_ = cached / costs_.cache_bandwidth + (1 - cached) / costs_.memory_bandwidth;
+void SimulatedComm::begin(double working_set) {
+    set_working_set(working_set);
+    calls_ = 0;
+    pay();
+    std::array<double, 1> last{now()};
+    largest_of(last);
+    sleep_until(last[0]);
 }
+
+void SimulatedComm::set_working_set(double bytes) { seconds_per_byte_ = costs_.seconds_per_byte(bytes); }
 
 double SimulatedComm::now() const { return s4u::Engine::get_clock() + owed_; }
 
@@ -81,16 +97,8 @@ void SimulatedComm::sleep_until(double time) {
         s4u::this_actor::sleep_until(time);
 }
 
-/// Imbalance makes a kernel longer in proportion, detours of the operating system come by the time it takes.
-double SimulatedComm::noisy(double seconds) {
-    const auto uniform_01 = [&] { return (1 + uniform(costs_.seed, rank(), static_cast<Global>(calls_++))) / 2; };
-    if (costs_.imbalance > 0) seconds *= 1 - costs_.imbalance * std::log1p(-uniform_01());
-    if (costs_.detour_rate > 0 && uniform_01() < seconds * costs_.detour_rate) seconds += costs_.detour_seconds;
-    return seconds;
-}
-
 void SimulatedComm::work(double bytes) {
-    const double seconds = noisy(costs_.kernel + bytes * seconds_per_byte_);
+    const double seconds = costs_.noisy(costs_.kernel + bytes * seconds_per_byte_, rank(), calls_);
     if (options_.polls == 0 || under_way_.empty()) {
         owed_ += seconds;
         return;
@@ -156,7 +164,7 @@ Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::spa
         for (const auto& [to, data] : sends) {
             time += costs_.message;
             auto& inbox = world_.inboxes[static_cast<std::size_t>(to)];
-            World::Parcel parcel{time + exchanged(to, data.size()), {}};
+            World::Parcel parcel{time + world_.network.exchanged(rank(), to, data.size()), {}};
             if (!options_.dry) parcel.data.assign(data.begin(), data.end());
             inbox.from[rank()].push_back(std::move(parcel));
             if (inbox.waiting && inbox.awaited == rank()) std::exchange(inbox.waiting, nullptr)->resume();
@@ -174,26 +182,6 @@ Pending SimulatedComm::post_exchange(std::span<const Message> receives, std::spa
     }
     flying.received = receives.size();
     return {*this, ticket};
-}
-
-/// Seconds of so many bytes on their way, alone.
-double SimulatedComm::transit(int from, int to, std::size_t bytes) {
-    const auto size = static_cast<double>(bytes);
-    const auto &here = world_.hosts[static_cast<std::size_t>(from)],
-               &there = world_.hosts[static_cast<std::size_t>(to)];
-    if (here == there) return costs_.node_latency + size / costs_.node_bandwidth;
-    const auto& way = world_.way(here, there);
-    return way.latency + size / std::min(costs_.network_bandwidth, way.bandwidth);
-}
-
-/// The same of a message to a neighbour: by the law of the machine, if there is one.
-double SimulatedComm::exchanged(int to, std::size_t bytes) {
-    const auto& c = costs_.exchange;
-    if (c[0] == 0 || world_.hosts[static_cast<std::size_t>(rank())] == world_.hosts[static_cast<std::size_t>(to)])
-        return transit(rank(), to, bytes);
-    const auto size = static_cast<double>(bytes);
-    const double law = size <= c[0] ? c[1] + c[2] * std::pow(size, c[3]) : c[4] + c[5] * std::pow(size, c[6]);
-    return std::max(0.0, law - 2 * costs_.message);
 }
 
 void SimulatedComm::take_parcels(Flying& flying) {
@@ -237,7 +225,7 @@ std::optional<Clock::time_point> SimulatedComm::finish(int ticket) {
         owed_ += static_cast<double>(flying.received) * costs_.message;
     }
     free_tickets_.push_back(ticket);
-    return flying.sum ? at(flying.due) : at(now());
+    return at_virtual_time(flying.sum ? flying.due : now());
 }
 
 /// While an MPI library waits for one thing, it lets the others advance.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "network.hpp"
 #include "stretto/comm/comm.hpp"
 
 namespace simgrid::s4u {
@@ -29,23 +28,6 @@ enum class Exchanges {
     memory,    ///< handed over in memory, with the arrival times of a LogGP model, without contention
 };
 
-/// What things cost on the simulated machine: seconds, bytes, and bytes per second of one rank.
-struct Costs {
-    double memory_bandwidth = 1, cache_bandwidth = 1, cache = 0;
-    double kernel = 0;   ///< of every kernel besides, as a group of statements or a product
-    double message = 0;  ///< the processor's part in a message, at each end (LogGP's o)
-    double node_latency = 0, node_bandwidth = 1, network_bandwidth = 1;
-    double imbalance = 0;                        ///< mean of an exponential part by which a kernel takes longer
-    double detour_seconds = 0, detour_rate = 0;  ///< the operating system takes so long, so many times a second
-    /// An all-reduce of l bytes over p nodes takes c0 + c1 lⁿ⁰ pⁿ¹ at least; zeros: as long as its messages take.
-    std::array<double, 4> all_reduce{};
-    /// A message of l bytes in an exchange between nodes takes c1 + c2 l^c3 up to c0 bytes, c4 + c5 l^c6 beyond, both
-    /// ends included; zeros: what its way takes.
-    std::array<double, 7> exchange{};
-    std::uint64_t seed = 1;
-    int ranks_per_node = 1;
-};
-
 struct SimulationOptions {
     Reductions reductions = Reductions::ana;
     Exchanges exchanges = Exchanges::messages;
@@ -61,8 +43,9 @@ public:
     SimulatedComm(const Costs& costs, const SimulationOptions& options);
     ~SimulatedComm() override;
 
-    /// What the rank works on from now on, in bytes: what fits the cache is moved at the cache's bandwidth.
-    void set_working_set(double bytes);
+    /// Collective. A new solve: all ranks begin it together, and the noise begins anew, so that what a method meets
+    /// does not depend on those before it. `working_set`: what this rank works on from now on, in bytes.
+    void begin(double working_set);
     /// From now on a byte that statements tell of stands for so many: a dry run's vectors are short.
     void set_scale(double scale) { scale_ = scale; }
 
@@ -71,8 +54,6 @@ public:
     void charge(double bytes) override { work(bytes * scale_); }
     /// The same of bytes that are meant as they stand.
     void work(double bytes);
-    /// The noise begins anew: what a method meets does not depend on those before it.
-    void restart_noise() { calls_ = 0; }
     stretto::ProgressMode progress_mode() const override { return stretto::ProgressMode::none; }
     bool progresses() const override {
         return !options_.blocking &&
@@ -113,14 +94,11 @@ private:
     stretto::Pending post_exchange(std::span<const stretto::Message> receives,
                                    std::span<const stretto::Message> sends) override;
     std::optional<stretto::Clock::time_point> finish(int ticket) override;
+    void set_working_set(double bytes);
     int take_ticket();
     void meet();
     void pay();
     void sleep_until(double time);
-    double noisy(double seconds);
-    double floor_of(int level, std::size_t bytes) const;
-    double transit(int from, int to, std::size_t bytes);
-    double exchanged(int to, std::size_t bytes);
 
     void post(Flying& flying);
     void advance(Flying& flying, bool wait);

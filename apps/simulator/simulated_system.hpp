@@ -3,56 +3,43 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <vector>
+#include <span>
 
-#include "layout.hpp"
 #include "simulated_comm.hpp"
-#include "stand.hpp"
-#include "stretto/operators/linear_map.hpp"
-#include "stretto/precond/table.hpp"
-#include "stretto/sparse/csr.hpp"
+#include "stretto/operators/any_operator.hpp"
 
-/// The system of a job, a JSON file that `stretto simulate` writes, on one rank: its communicator, A and M; in a dry
-/// run what stands for A and M.
+/// The system of a job, a JSON file that `stretto simulate` writes, and the machine that it is solved on: its
+/// communicator, A and M as this process sees them.
 class SimulatedSystem {
 public:
-    /// Eigenvalues of the diagonal matrix of a dry run: well enough conditioned that no method fails, and not so well
-    /// that one converges in a hundred iterations.
-    static constexpr double smallest = 1, largest = 400;
+    SimulatedSystem() = default;
+    SimulatedSystem(const SimulatedSystem&) = delete;
+    SimulatedSystem& operator=(const SimulatedSystem&) = delete;
+    virtual ~SimulatedSystem() = default;
 
-    /// Collective. Throws InputError for a preconditioner that a dry run does not have.
-    explicit SimulatedSystem(const nlohmann::json& job);
+    virtual stretto::Comm& comm() = 0;
+    virtual const stretto::AnyOperator<double>& A() const = 0;
+    virtual const stretto::AnyOperator<double>& M() const = 0;
+    virtual stretto::Index rows() const = 0;  ///< of this process' vectors
+    virtual bool dry() const { return false; }
+    virtual int products() const { return 0; }  ///< with A so far, of a dry run
 
-    SimulatedComm& comm() { return comm_; }
-    const stretto::AnyOperator<double>& A() const { return A_; }
-    const stretto::AnyOperator<double>& M() const { return M_; }
-    bool dry() const { return dry_; }
-    stretto::Index rows() const { return rows_; }            ///< of this rank's vectors
-    stretto::Index real_rows() const { return real_rows_; }  ///< of the problem on this rank: more, in a dry run
-    stretto::Global all_rows() const { return layout_.partition().rows(); }
-    int neighbours() const {
-        return dry_ ? static_cast<int>(footprint_->receives.size()) : static_cast<int>(matrix_->neighbours());
-    }
-    /// What A, M and so many vectors of `columns` columns take on this rank, in bytes.
-    double working_set(int vectors, int columns) const {
-        return matrix_bytes_ + preconditioner_bytes_ + 8.0 * real_rows_ * columns * vectors;
-    }
-    /// Products with A so far, of a dry run.
-    int products() const { return dry_ ? stands_.front()->applied() : 0; }
+    virtual int ranks() const = 0;
+    virtual stretto::Global all_rows() const = 0;
+    /// Of the ranks that this process stands for, the most.
+    virtual stretto::Index rows_of_a_rank() const = 0;
+    virtual int neighbours() const = 0;
 
-private:
-    void stand_for_matrix(int columns);
-    void make_preconditioner_of(const std::string& spec);
-
-    SimulatedComm comm_;
-    bool dry_;
-    const Layout& layout_;
-    std::optional<Footprint> footprint_;
-    std::optional<stretto::CsrMatrix<double>> matrix_;
-    std::vector<std::unique_ptr<Stand>> stands_;  ///< that of the matrix first
-    std::unique_ptr<stretto::Preconditioner> preconditioner_;
-    stretto::AnyOperator<double> A_, M_;
-    stretto::Index rows_ = 0, real_rows_ = 0;
-    double matrix_bytes_ = 0, preconditioner_bytes_ = 0;
+    /// Collective. A new solve with so many vectors of `columns` columns, which all ranks begin together.
+    virtual void begin(int vectors, int columns) = 0;
+    /// Virtual seconds of the slowest rank that this process stands for.
+    virtual double now() = 0;
+    /// Collective, in no virtual time. The largest of all processes, value by value.
+    virtual void largest_of(std::span<double> values) = 0;
 };
+
+/// Collective. The system of a job. Throws InputError for what cannot be simulated like this.
+std::unique_ptr<SimulatedSystem> make_system(const nlohmann::json& job);
+
+Costs costs_of(const nlohmann::json& job);
+SimulationOptions options_of(const nlohmann::json& job);

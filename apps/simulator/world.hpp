@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <simgrid/s4u.hpp>
 #include <tuple>
@@ -26,10 +25,6 @@ struct SimulatedComm::World {
         std::vector<double> values;
         simgrid::s4u::SemaphorePtr here = simgrid::s4u::Semaphore::create(0);
     };
-    /// From one node to another.
-    struct Way {
-        double latency = 0, bandwidth = INFINITY;
-    };
     struct Parcel {
         double arrival;
         std::vector<std::byte> data;
@@ -41,7 +36,7 @@ struct SimulatedComm::World {
     };
 
     std::unordered_map<long, SimulatedComm*> ranks;  // by actor
-    std::vector<simgrid::s4u::Host*> hosts;          // by rank
+    Network network;
     std::map<std::int64_t, Computed> computed;
     std::map<std::tuple<std::int64_t, int, int>, std::shared_ptr<Letter>> letters;  // by sum, level and receiver
     std::vector<Inbox> inboxes;
@@ -51,8 +46,6 @@ struct SimulatedComm::World {
         int arrived = 0;
         std::vector<simgrid::s4u::Actor*> waiting;
     } meeting;
-    std::map<std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*>, Way> ways;
-    std::vector<double> ends;
 
     static World& the() {
         static World world;
@@ -63,16 +56,5 @@ struct SimulatedComm::World {
         auto& found = letters[{number, level, rank}];
         if (!found) found = std::make_shared<Letter>();
         return *found;
-    }
-
-    const Way& way(simgrid::s4u::Host* from, simgrid::s4u::Host* to) {
-        const auto [found, fresh] = ways.try_emplace({from, to});
-        if (fresh) {
-            std::vector<simgrid::s4u::Link*> links;
-            from->route_to(to, links, &found->second.latency);
-            for (const auto* const link : links)
-                found->second.bandwidth = std::min(found->second.bandwidth, link->get_bandwidth());
-        }
-        return found->second;
     }
 };

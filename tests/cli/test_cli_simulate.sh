@@ -69,6 +69,15 @@ cp "$machines/cori.json" own.json
 refused "a machine that would be overwritten" "own.json is an input" $one --machine ./own.json --json own.json
 check "it is there" [ -s own.json ]
 
+refused "whole solves without numerics" "takes real numerics" $one --to-solution --dry
+for more in --dry "--reductions act" "--exchanges messages" "--precond block_jacobi:ic0" "--storage auto" "--trace t-"; do
+  refused "one process, $more" "--numerics one takes" $one --numerics one $more
+done
+refused "one process, matrix powers" "--numerics one takes" $problem --nodes 1 --numerics one --method s_step_gmres:h=2
+refused "a file that is not there" "'none.mtx' is neither a file nor a problem" simulate --problem none.mtx --nodes 1 --method cg
+refused "a layer of it" "'none.mtx' is neither a file nor a problem" simulate --problem kron:none.mtx,3 --nodes 1 --method cg
+refused "boxes of a file" "lsc_F_2.mtx.gz has no grid" simulate --problem "$DATA/lsc_F_2.mtx.gz" --deal boxes --nodes 1 --method cg
+
 # ---- platform files: two nodes with a link between ----
 cat >two.xml <<'XML'
 <?xml version='1.0'?>
@@ -125,6 +134,10 @@ done
 check "the first host alone" solves 1 $pair 1,2 --platform two.xml --hosts hosts --json both.json
 check "has no such way" holds both.json "len(r['points']) == 2 and \
   r['points'][0]['kernels']['reductions'] < r['points'][1]['kernels']['reductions']"
+own="$problem --method cg --ranks-per-node 4 --nodes 2 --platform two.xml --hosts hosts --to-solution"
+check "whole solves there" solves 1 $own --numerics ranks --json ranks.json
+check "by one process" solves 1 $own --json one.json
+check "the same" python same_solves one.json ranks.json
 printf 'left\nmiddle\n' >unknown
 refused "an unknown host" "Host not found: 'middle'$" $pair 2 --platform two.xml --hosts unknown
 sed '/src="left" dst="right"/d' two.xml >apart.xml
@@ -194,6 +207,40 @@ if command -v gnuplot >/dev/null; then
   check "has the methods and the ideal line" says speed_up.svg "ideal"
   check "and its title" says speed_up.svg "simulated: poisson3d:16"
 fi
+
+# ---- to the solution: one process for all ranks gives what the ranks give, each by itself ----
+# Few iterations, for sums are taken in another order: what rounding decides would differ in long solves.
+whole="--to-solution --precond jacobi --methods deep_pipelined_cg:l=2 cg pipelined_cg s_step_cg gmres pipelined_gmres:m=15 \
+  s_step_gmres bicgstab improved_bicgstab pipelined_bicgstab"
+noise="--imbalance 0.2 --detours 1e-5,2000"
+for machine in "--nodes 4" "--nodes 3 --deal boxes" "--nodes 4 --machine lomonosov --blocking"; do
+  for noises in "" "$noise"; do
+    check "all ranks, $machine $noises" solves 1 $problem $machine $noises $whole --numerics ranks --json ranks.json
+    check "one process" solves 1 $problem $machine $noises $whole --json one.json
+    check "the same" python same_solves one.json ranks.json
+  done
+done
+file="simulate --problem $DATA/lsc_F_2.mtx.gz --nodes 2 --to-solution --methods cg pipelined_cg s_step_cg gmres --precond jacobi"
+check "a file" solves 1 $file --numerics ranks --json ranks.json
+check "at once" solves 1 $file --json one.json
+check "the same" python same_solves one.json ranks.json
+layers="simulate --problem kron:$DATA/pyamg_bar.mtx.gz,4 --nodes 2 --to-solution --method deep_pipelined_cg:l=3 cg --precond jacobi"
+check "several columns, layers of a file" solves 1 $layers --columns 3 --numerics ranks --json ranks.json
+check "at once" solves 1 $layers --columns 3 --json one.json
+check "the same" python same_solves one.json ranks.json
+check "all converge, measured by cg" holds one.json "r['options']['numerics'] == 'auto' and [(p['method'], p['status']) for p in r['points']] == \
+  [('cg', 'converged'), ('deep_pipelined_cg:l=3', 'converged')] and r['points'][0]['over_classic'] == 1 and \
+  r['points'][1]['over_classic'] == r['points'][0]['seconds_to_solution'] / r['points'][1]['seconds_to_solution']"
+check "other methods need all ranks" solves 1 $problem --nodes 1 --to-solution --precond block_jacobi:ic0 --methods cg --json ranks.json
+check "and have them" holds ranks.json "r['points'][0]['total']['blocking_reductions'] > 2 * r['points'][0]['iterations'] > 0"
+check "the parts of a pipeline" solves 1 $problem --nodes 2 --to-solution --precond jacobi --methods pipelined_cg --json parts.json
+check "are it and the rest" holds parts.json "[(p['loop'], p['iterations']) for p in r['points'][0]['parts']] == \
+  [('', 0), ('pipelined_cg', r['points'][0]['iterations'])] and abs(sum(p['seconds'] for p in r['points'][0]['parts']) / \
+  r['points'][0]['seconds'] - 1) < 1e-6"
+check "in the table, too" says out "start and end \([0-9]+ %\), pipelined_cg [0-9]+ \([0-9]+ %\)$"
+check "too few iterations" solves 1 $problem --nodes 1 --to-solution --iterations 5 --method cg --json few.json
+check "are no solution" holds few.json "r['points'][0]['status'] == 'max_iterations' and r['points'][0]['seconds_to_solution'] is None"
+check "and compare with nothing" says out " cg +[0-9.]+ +– "
 
 # ---- timelines: a reduction as long as a product, and one that is much longer ----
 depths="--methods cg deep_pipelined_cg:l=1 deep_pipelined_cg:l=2"

@@ -12,11 +12,12 @@
 #include "../command.hpp"
 #include "../files.hpp"
 #include "../options.hpp"
+#include "../show/print.hpp"
 #include "../show/simulation_report.hpp"
 #include "../simulated_machine.hpp"
+#include "../simulation_job.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/io/generators.hpp"
 
 using namespace stretto;
 using json = nlohmann::ordered_json;
@@ -24,8 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_ranks = 65536;    // a process has room for
-constexpr int most_messages = 1024;  // ranks; beyond, exchanges are in memory unless asked for otherwise
+constexpr int most_ranks = 65536;  // a process has room for
 
 /// 8..1024 (each twice the one before), or a list with commas; the fewest first, each once.
 std::vector<int> parse_nodes(const std::string& text) {
@@ -94,7 +94,6 @@ public:
           line_(0, arguments.progress) {
         check_arguments();
         check_platform();
-        parse_detours();
         std::vector<std::string> outputs{arguments.plot};
         if (!arguments.trace.empty())
             for (const auto& method : arguments.methods) outputs.push_back(trace_file(arguments.trace, method));
@@ -120,8 +119,8 @@ public:
         if (report_.points() > 0) write();
         const int signal = signal_received();
         if (signal == 0) return exit_converged;
-        fmt::print(stderr, "stretto: interrupted: {} of {} points are simulated\n", report_.points(),
-                   nodes_.size() * arguments_.methods.size());
+        print_error("stretto: interrupted: {} of {} points are simulated\n", report_.points(),
+                    nodes_.size() * arguments_.methods.size());
         return 128 + signal;
     }
 
@@ -131,7 +130,9 @@ private:
             if (nodes > most_ranks / ranks_per_node_)
                 throw InputError(fmt::format("--nodes {}: {} ranks on each are more than {} in all", nodes,
                                              ranks_per_node_, most_ranks));
-        (void)generator(arguments_.problem);
+        (void)problem_of_simulation(arguments_);
+        (void)detours_of(arguments_);
+        check_numerics(arguments_);
         for (const auto& method : arguments_.methods) {
             const Spec spec = parse_spec(method);
             (void)Options(spec, find_method(spec.name).options);
@@ -165,113 +166,33 @@ private:
         }
     }
 
-    void parse_detours() {
-        if (arguments_.detours.empty()) return;
-        const auto comma = arguments_.detours.find(',');
-        if (comma == std::string::npos) throw InputError("--detours takes SECONDS,RATE");
-        detour_seconds_ = finite_number(arguments_.detours.substr(0, comma), "--detours");
-        detour_rate_ = finite_number(arguments_.detours.substr(comma + 1), "--detours");
-        if (!(detour_seconds_ >= 0 && detour_rate_ >= 0))
-            throw InputError(fmt::format("--detours {}: out of range", arguments_.detours));
-    }
-
-    json job(int ranks) const {
-        const auto value = [&](const char* name) { return machine_["parameters"][name]["value"].get<double>(); };
-        const std::string exchanges = arguments_.exchanges != "auto" ? arguments_.exchanges
-                                      : ranks > most_messages        ? "memory"
-                                                                     : "messages";
-        return {{"problem", arguments_.problem},
-                {"boxes", arguments_.deal == "boxes"},
-                {"dry", arguments_.dry},
-                {"columns", arguments_.columns},
-                {"methods", arguments_.methods},
-                {"precond", arguments_.precond},
-                {"formulation", arguments_.formulation},
-                {"iterations", arguments_.iterations},
-                {"rtol", arguments_.rtol},
-                {"storage", arguments_.storage},
-                {"reductions", arguments_.reductions},
-                {"exchanges", exchanges},
-                {"blocking", arguments_.blocking},
-                {"polls", arguments_.polls},
-                {"history", arguments_.history},
-                {"trace", arguments_.trace.empty() ? "" : fs::absolute(arguments_.trace).string()},
-                {"costs",
-                 {{"memory_bandwidth", value("memory_bandwidth") / ranks_per_node_},
-                  {"cache_bandwidth", value("cache_bandwidth") / ranks_per_node_},
-                  {"cache", value("cache") / ranks_per_node_},
-                  {"kernel", value("kernel")},
-                  {"message", value("message")},
-                  {"node_latency", value("node_latency")},
-                  {"node_bandwidth", value("node_bandwidth")},
-                  {"network_bandwidth", value("network_bandwidth")},
-                  {"imbalance", arguments_.imbalance},
-                  {"detour_seconds", detour_seconds_},
-                  {"detour_rate", detour_rate_},
-                  {"all_reduce", machine_["parameters"]["all_reduce"]["value"]},
-                  {"exchange", machine_["parameters"].contains("exchange") ? machine_["parameters"]["exchange"]["value"]
-                                                                           : json(std::array<double, 7>())},
-                  {"seed", arguments_.seed},
-                  {"ranks_per_node", ranks_per_node_}}}};
-    }
-
-    std::vector<std::string> command(int ranks, const fs::path& platform) const {
-        std::vector<std::string> words{"smpirun",   "-np",  std::to_string(ranks), "-platform", platform.string(),
-                                       "-hostfile", "hosts"};
-        // Costs are all our own: SMPI adds none to those of the platform's links.
-        for (const char* const setting : {"smpi/privatization:no",
-                                          "smpi/simulate-computation:no",
-                                          "smpi/host-speed:1Gf",
-                                          "network/model:SMPI",
-                                          "smpi/lat-factor:0:1",
-                                          "smpi/bw-factor:0:1",
-                                          "network/TCP-gamma:1e20",
-                                          "network/weight-S:0",
-                                          "network/crosstraffic:0",
-                                          "smpi/os:0:0:0",
-                                          "smpi/ois:0:0:0",
-                                          "smpi/or:0:0:0",
-                                          "smpi/wtime:0",
-                                          "smpi/init:0",
-                                          "smpi/test:100e-9",
-                                          "smpi/iprobe:100e-9",
-                                          "smpi/grow-injected-times:no",
-                                          "smpi/alltoall:bruck",
-                                          "smpi/reduce:binomial",
-                                          "smpi/bcast:binomial_tree",
-                                          "smpi/send-is-detached-thresh:0",
-                                          "contexts/stack-size:512",
-                                          "surf/precision:1e-9"})
-            words.push_back(std::string("--cfg=") + setting);
-        words.emplace_back("--log=root.thres:error");
-        words.push_back(std::string("--cfg=smpi/allreduce:") + (arguments_.reductions == "mpi" ? "rdb" : "redbcast"));
-        words.push_back(simulator_.string());
-        words.emplace_back("job.json");
-        return words;
-    }
-
     void run_nodes(int nodes) {
         const int ranks = nodes * ranks_per_node_;
         const TemporaryFolder folder;
         const bool own = hosts_.empty();
         const fs::path platform = own ? folder / "platform.xml" : fs::absolute(platform_);
         if (own) std::ofstream(platform) << platform_xml(platform_, nodes, ranks_per_node_, machine_["parameters"]);
-        std::ofstream list(folder / "hosts");
+        std::vector<std::string> hosts;
         for (int n = 0; n < nodes; ++n)
-            list << fmt::format("{}:{}\n", own ? fmt::format("n{}", n) : hosts_[static_cast<std::size_t>(n)],
-                                ranks_per_node_);
+            hosts.push_back(own ? fmt::format("n{}", n) : hosts_[static_cast<std::size_t>(n)]);
+        std::ofstream list(folder / "hosts");
+        for (const auto& host : hosts) list << fmt::format("{}:{}\n", host, ranks_per_node_);
         list.close();
-        std::ofstream(folder / "job.json") << job(ranks).dump();
+        const json job = simulation_job(arguments_, machine_, ranks_per_node_, hosts);
+        std::ofstream(folder / "job.json") << job.dump();
 
         std::size_t done = 0;
         const auto show = [&] {
             if (done < arguments_.methods.size())
-                line_.show_fraction(fmt::format("{} nodes, {} ranks: {}", nodes, ranks, arguments_.methods[done]),
-                                    static_cast<double>(report_.points()) /
-                                        static_cast<double>(nodes_.size() * arguments_.methods.size()));
+                line_.show_fraction(
+                    fmt::format("{} nodes, {} ranks: {}", nodes, ranks, job["methods"][done].get<std::string>()),
+                    static_cast<double>(report_.points()) /
+                        static_cast<double>(nodes_.size() * arguments_.methods.size()));
         };
         show();
-        ChildProcess simulator(command(ranks, platform), folder.path(), folder / "errors");
+        const int processes = job["numerics"] == "one" ? 1 : ranks;
+        ChildProcess simulator(simulator_command(arguments_, simulator_, processes, platform), folder.path(),
+                               folder / "errors");
         std::string problem;
         while (const auto text = simulator.next_line()) {
             if (!text->starts_with("{")) continue;
@@ -296,9 +217,11 @@ private:
     }
 
     void write() {
-        json options = job(0);
-        options.erase("costs");
+        json options = simulation_job(arguments_, machine_, ranks_per_node_, {});
+        for (const char* const one : {"costs", "hosts"}) options.erase(one);
+        options["problem"] = arguments_.problem;
         options["exchanges"] = arguments_.exchanges;
+        options["numerics"] = arguments_.numerics;
         options["imbalance"] = arguments_.imbalance;
         options["detours"] = arguments_.detours;
         options["seed"] = arguments_.seed;
@@ -313,15 +236,16 @@ private:
     std::vector<std::string> hosts_;  ///< of a platform file
     SimulationReport report_;
     ProgressLine line_;
-    double detour_seconds_ = 0, detour_rate_ = 0;
     fs::path simulator_;
 };
 
 /// What is simulated.
 void add_problem(CLI::App& app, SimulateArguments& arguments) {
-    app.add_option("--problem", arguments.problem, "A generated problem, as poisson2d:2000")->required();
-    app.add_option("--method,--methods", arguments.methods, "NAME[:key=value,…], several with spaces between")
+    app.add_option("--problem", arguments.problem, "A generated problem, as poisson2d:2000, or a file, as for solve")
         ->required();
+    app.add_option("--method,--methods", arguments.methods, "NAME[:key=value,…], one or several, spaces between")
+        ->required()
+        ->option_text("NAME ... REQUIRED");
     app.add_option("--machine", arguments.machine,
                    "cori, tsubame2, lomonosov, lomonosov2, or a JSON file of parameters")
         ->capture_default_str();
@@ -331,12 +255,12 @@ void add_problem(CLI::App& app, SimulateArguments& arguments) {
     app.add_option("--nodes", arguments.nodes, "FIRST..LAST, each twice the one before, or a list with commas")
         ->capture_default_str();
     app.add_option("--ranks-per-node", arguments.ranks_per_node, "Default: the machine's")
-        ->check(number(1, 1024, "a number of ranks from 1 to 1024"));
+        ->transform(whole_number(1, 1024, "a number of ranks from 1 to 1024"));
     app.add_option("--precond", arguments.precond,
                    "As for solve; cost:K moves K vectors, two in a pass; matrix moves as much as an ILU(0)")
         ->capture_default_str();
     app.add_option("--columns", arguments.columns, "Right-hand sides")
-        ->check(number(1, max_columns, "a number of columns from 1 to 64"));
+        ->transform(whole_number(1, max_columns, "a number of columns from 1 to 64"));
     app.add_option("--deal", arguments.deal, "How ranks share the grid: rows, as solve does, or boxes")
         ->check(CLI::IsMember({"rows", "boxes"}))
         ->capture_default_str();
@@ -346,9 +270,10 @@ void add_problem(CLI::App& app, SimulateArguments& arguments) {
     app.add_option("--storage", arguments.storage, "Of the matrix, as for solve; dry runs have csr")
         ->check(CLI::IsMember({"auto", "csr"}))
         ->capture_default_str();
-    app.add_option("--iterations", arguments.iterations, "Of a solve, at most")
-        ->check(number(1, 1e6, "a number of iterations from 1 to 1e6"))
-        ->capture_default_str();
+    app.add_flag("--to-solution", arguments.to_solution,
+                 "Whole solves: seconds to the solution, what they took, what their iterations were");
+    app.add_option("--iterations", arguments.iterations, "Of a solve, at most (60; with --to-solution 100000)")
+        ->transform(whole_number(1, 1e6, "a number of iterations from 1 to 1e6"));
     app.add_option("--rtol", arguments.rtol, "As for solve")
         ->check(number(0, 1e300, "a tolerance from 0 up"))
         ->capture_default_str();
@@ -356,6 +281,11 @@ void add_problem(CLI::App& app, SimulateArguments& arguments) {
 
 /// How, and what is written.
 void add_network(CLI::App& app, SimulateArguments& arguments) {
+    app.add_option("--numerics", arguments.numerics,
+                   "Who computes: ranks (each its rows), one (process for all of them, no preconditioner or jacobi) or "
+                   "auto (one for --to-solution, where it can)")
+        ->check(CLI::IsMember({"auto", "ranks", "one"}))
+        ->capture_default_str();
     app.add_flag("--dry", arguments.dry,
                  "Costs and messages of the problem, on a short surrogate: for the largest sizes");
     app.add_option(
@@ -365,18 +295,19 @@ void add_network(CLI::App& app, SimulateArguments& arguments) {
         ->check(CLI::IsMember({"rd", "act", "ana", "mpi"}))
         ->capture_default_str();
     app.add_option("--exchanges", arguments.exchanges,
-                   "What carries halos: messages, memory (computed arrivals) or auto (memory above 1024 ranks)")
+                   "What carries halos: messages, memory (computed arrivals) or auto (memory above 1024 ranks and with "
+                   "--to-solution)")
         ->check(CLI::IsMember({"auto", "messages", "memory"}))
         ->capture_default_str();
     app.add_flag("--blocking", arguments.blocking, "Every sum is waited for where it is started");
     app.add_option("--polls", arguments.polls, "For rd: tests in every kernel")
-        ->check(number(0, 1000, "a number of tests from 0 to 1000"));
+        ->transform(whole_number(0, 1000, "a number of tests from 0 to 1000"));
     app.add_option("--imbalance", arguments.imbalance, "Mean of an exponential part by which kernels take longer")
         ->check(number(0, 100, "a mean from 0 to 100"));
     app.add_option("--detours", arguments.detours,
                    "SECONDS,RATE: the operating system interrupts a rank for so long, so many times a second");
     app.add_option("--seed", arguments.seed, "Of the noise")
-        ->check(number(0, 2e9, "a seed from 0 to 2e9"))
+        ->transform(whole_number(0, 2e9, "a seed from 0 to 2e9"))
         ->capture_default_str();
     app.add_option("--set", arguments.settings, "PARAMETER=VALUE or PARAMETER=xFACTOR of the machine, or LAW=C0,C1,…");
     app.add_flag("--history", arguments.history, "The recursive residuals of all iterations, in the JSON output");

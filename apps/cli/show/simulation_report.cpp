@@ -5,7 +5,10 @@
 #include <cstdio>
 
 #include "../files.hpp"
+#include "print.hpp"
 #include "simulation_report.hpp"
+#include "stretto/core/spec.hpp"
+#include "stretto/driver/registry.hpp"
 
 using json = nlohmann::ordered_json;
 
@@ -22,7 +25,7 @@ SimulationReport::SimulationReport(const SimulateArguments& arguments, const jso
 }
 
 void SimulationReport::print_head(int fewest_nodes) const {
-    fmt::print(
+    print_out(
         "Simulated: {}, {} rank{} per node, platform {}; {}{}, dealt by {}; {} right-hand side{}; precond {}; "
         "{}\nreductions {}{}{}; imbalance {}, detours {}, seed {}\n",
         machine_["name"].get<std::string>(), ranks_per_node_, ranks_per_node_ == 1 ? "" : "s", platform_,
@@ -32,24 +35,56 @@ void SimulationReport::print_head(int fewest_nodes) const {
         arguments_.polls > 0 ? fmt::format(", {} polls a kernel", arguments_.polls) : "", arguments_.imbalance,
         arguments_.detours.empty() ? "none" : arguments_.detours, arguments_.seed);
     for (const auto& [name, parameter] : machine_["parameters"].items())
-        fmt::print("  {:<18} {:<18} {}\n", name, parameter["value"].dump() + " " + parameter["unit"].get<std::string>(),
-                   parameter["source"].get<std::string>());
-    fmt::print(
-        "Seconds are virtual; kernels: the slowest rank's, waiting included; speed-up: over {} at {} node{}.\n\n",
-        arguments_.methods.front(), fewest_nodes, fewest_nodes == 1 ? "" : "s");
-    fmt::print("{:>6} {:>7} {:<34} {:>10} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>10}  {}\n", "nodes", "ranks",
-               "method", "µs/iter", "speed-up", "A", "M^-1", "vectors", "waiting", "halo", "hidden", "iterations",
-               "status");
-    std::fflush(stdout);
+        print_out("  {:<18} {:<18} {}\n", name, parameter["value"].dump() + " " + parameter["unit"].get<std::string>(),
+                  parameter["source"].get<std::string>());
+    print_titles(fewest_nodes);
+    flush_out();
+}
+
+void SimulationReport::print_titles(int fewest_nodes) const {
+    if (arguments_.to_solution) {
+        print_out(
+            "Seconds are virtual, to ‖b − Ax‖ ≤ {:g} ‖b‖; over: the time of the family's classic method on as many "
+            "nodes by "
+            "this one; µs/iter: of the method's own iterations; products: with A; then what the iterations were, with "
+            "their "
+            "part of the time.\n\n",
+            arguments_.rtol);
+        print_out("{:>6} {:>7} {:<34} {:>10} {:>6} {:>9} {:>10} {:>8} {:>10} {:>8}  {:<14}  {}\n", "nodes", "ranks",
+                  "method", "ms", "over", "µs/iter", "iterations", "products", "reductions", "blocking", "status",
+                  "parts");
+        return;
+    }
+    print_out("Seconds are virtual; kernels: the slowest rank's, waiting included; speed-up: over {} at {} node{}.\n\n",
+              arguments_.methods.front(), fewest_nodes, fewest_nodes == 1 ? "" : "s");
+    print_out("{:>6} {:>7} {:<34} {:>10} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>10}  {}\n", "nodes", "ranks",
+              "method", "µs/iter", "speed-up", "A", "M^-1", "vectors", "waiting", "halo", "hidden", "iterations",
+              "status");
 }
 
 void SimulationReport::add(json point) {
+    if (arguments_.to_solution) compare_with_classic(point);
     points_.push_back(std::move(point));
-    print_last();
+    arguments_.to_solution ? print_solution() : print_last();
+}
+
+/// The classic method of the family comes before the others, where it is asked for; its first form is the measure.
+void SimulationReport::compare_with_classic(json& point) const {
+    const auto name_of = [](const json& one) { return stretto::parse_spec(one["method"].get<std::string>()).name; };
+    const std::string_view classic = stretto::find_method(name_of(point)).classic;
+    double seconds = name_of(point) == classic ? number_or_nan(point["seconds_to_solution"]) : NAN;
+    for (const auto& other : points_)
+        if (other["nodes"] == point["nodes"] && name_of(other) == classic) {
+            seconds = number_or_nan(other["seconds_to_solution"]);
+            break;
+        }
+    const double ratio = seconds / number_or_nan(point["seconds_to_solution"]);
+    point["over_classic"] = std::isfinite(ratio) ? json(ratio) : json();
 }
 
 double SimulationReport::speed_up(const json& point) const {
-    return number_or_nan(points_.front()["seconds_per_iteration"]) / number_or_nan(point["seconds_per_iteration"]);
+    const char* const seconds = arguments_.to_solution ? "seconds_to_solution" : "seconds_per_iteration";
+    return number_or_nan(points_.front()[seconds]) / number_or_nan(point[seconds]);
 }
 
 void SimulationReport::print_last() const {
@@ -57,14 +92,40 @@ void SimulationReport::print_last() const {
     const auto us = [](const json& seconds) { return 1e6 * number_or_nan(seconds); };
     const auto& kernel = point["kernels"];
     const std::string method = point["method"], finished_by = point["finished_by"];
-    fmt::print(
+    print_out(
         "{:>6} {:>7} {:<34} {:>10.3f} {:>9.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>6.0f}% {:>10}  {}\n",
         point["nodes"].get<int>(), point["ranks"].get<int>(),
         method.starts_with(finished_by) ? method : method + " → " + finished_by, us(point["seconds_per_iteration"]),
         speed_up(point), us(kernel["apply"]), us(kernel["precondition"]), us(kernel["vectors"]) + us(kernel["dots"]),
         us(kernel["reductions"]), us(kernel["halo"]), 100 * point["hidden"].get<double>(),
         point["iterations"].get<int>(), arguments_.dry ? "dry" : point["status"].get<std::string>());
-    std::fflush(stdout);
+    flush_out();
+}
+
+void SimulationReport::print_solution() const {
+    const auto& point = points_.back();
+    const auto& total = point["total"];
+    const auto shown = [](const json& value, double factor, int digits) {
+        return value.is_number() ? fmt::format("{:.{}f}", factor * value.get<double>(), digits) : "–";
+    };
+    std::string parts;
+    for (const auto& part : point["parts"]) {
+        const std::string loop = part["loop"];
+        const std::string what = loop.empty()                  ? "start and end"
+                                 : part["warm_up"].get<bool>() ? loop + " warm-up"
+                                                               : loop;
+        const int iterations = part["iterations"];
+        parts += fmt::format("{}{}{} ({:.0f} %)", parts.empty() ? "" : ", ", what,
+                             iterations > 0 ? fmt::format(" {}", iterations) : "",
+                             100 * part["seconds"].get<double>() / point["seconds"].get<double>());
+    }
+    print_out("{:>6} {:>7} {:<34} {:>10} {:>6} {:>9} {:>10} {:>8} {:>10} {:>8}  {:<14}  {}\n",
+              point["nodes"].get<int>(), point["ranks"].get<int>(), point["method"].get<std::string>(),
+              shown(point["seconds"], 1e3, 3), shown(point["over_classic"], 1, 2),
+              shown(point["seconds_per_iteration"], 1e6, 2), point["iterations"].get<int>(),
+              total["applies"].get<int>(), total["reductions"].get<int>(), total["blocking_reductions"].get<int>(),
+              point["status"].get<std::string>(), parts);
+    flush_out();
 }
 
 void SimulationReport::write(const json& options) {
@@ -86,7 +147,7 @@ void SimulationReport::write(const json& options) {
     for (const auto& method : arguments_.methods) {
         std::vector<std::pair<double, double>> curve;
         for (const auto& point : points_)
-            if (point["method"] == method && point["seconds_per_iteration"].is_number())
+            if (point["method"] == method && std::isfinite(speed_up(point)))
                 curve.emplace_back(point["nodes"].get<double>(), speed_up(point));
         plot_->add(method, std::move(curve), false);
     }

@@ -15,10 +15,10 @@ struct SimulateArguments {
     std::string problem;
     std::vector<std::string> methods;
     std::string precond = "none", deal = "rows", formulation = "merged", storage = "csr";
-    int columns = 1, iterations = 60;
+    int columns = 1, iterations = 0;  ///< 0: as many as usual
     double rtol = 1e-8;
-    bool dry = false, blocking = false, history = false, progress = false;
-    std::string reductions = "ana", exchanges = "auto";
+    bool to_solution = false, dry = false, blocking = false, history = false, progress = false;
+    std::string numerics = "auto", reductions = "ana", exchanges = "auto";
     int polls = 0;
     double imbalance = 0;
     std::string detours;  ///< SECONDS,RATE; empty: none
@@ -44,7 +44,10 @@ public:
 
 private:
     double speed_up(const nlohmann::ordered_json& point) const;
+    void print_titles(int fewest_nodes) const;
     void print_last() const;
+    void print_solution() const;
+    void compare_with_classic(nlohmann::ordered_json& point) const;
 
     const SimulateArguments& arguments_;
     const nlohmann::ordered_json& machine_;
