@@ -9,8 +9,10 @@ std::string_view name(Status status) {
     switch (status) {
         case Status::converged: return "converged";
         case Status::passed_unverified: return "passed_unverified";
+        case Status::least_squares: return "least_squares";
         case Status::max_iterations: return "max_iterations";
         case Status::stagnated: return "stagnated";
+        case Status::gave_up: return "gave_up";
         case Status::breakdown: return "breakdown";
         case Status::indefinite_matrix: return "indefinite_matrix";
         case Status::indefinite_preconditioner: return "indefinite_preconditioner";
@@ -24,7 +26,9 @@ int petsc_reason(Status status) {
     switch (status) {
         case Status::converged:
         case Status::passed_unverified: return 2;
-        case Status::max_iterations: return -3;
+        case Status::least_squares: return 1;
+        case Status::max_iterations:
+        case Status::gave_up: return -3;
         case Status::stagnated: return -5;
         case Status::breakdown: return -5;
         case Status::indefinite_matrix: return -10;

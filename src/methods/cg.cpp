@@ -5,7 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {patience_option(5000)};
+constexpr OptionInfo options[] = {patience_option};
 }
 
 extern const Method cg_row;

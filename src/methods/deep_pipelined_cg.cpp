@@ -8,18 +8,19 @@
 namespace stretto {
 namespace {
 constexpr OptionInfo options[] = {
-    {"l", 2, 1, deepest_pipeline, "iterations that a reduction may take: as many are in flight", true},
+    {"l", 2, 1, deepest_pipeline, "iterations that a reduction may take, at most: as many are in flight", true},
     {"warmup", 20, 2, 1000, "iterations of CG that find the largest eigenvalue, where lmax does not give it", true},
     {"lmin", 0, 0, std::numeric_limits<double>::infinity(), "lower end of the interval of the shifts"},
     {"lmax", 0, 0, std::numeric_limits<double>::infinity(), "upper end; 0: 1.01 times the largest Ritz value"},
-    {"drift", 1e-9, 0, 1, "error of a dot product known otherwise, relative, above which CG goes on"},
-    {"growth", 100, 1, std::numeric_limits<double>::infinity(),
-     "growth of errors that no dot product sees, above which CG goes on"},
+    {"drift", 1e-9, 0, 1, "error of a dot product known otherwise, relative, that is borne at any residual"},
+    {"growth", 10, 1, std::numeric_limits<double>::infinity(),
+     "growth of errors that no dot product sees, that is borne at any residual"},
     check_option(50),
     {"gap", 0.1, 0, std::numeric_limits<double>::infinity(),
-     "difference of recursive and true residual, over the tolerance, above which CG goes on"},
-    refuge_option,
-    patience_option(5000),
+     "difference of recursive and true residual, over the tolerance, that is borne"},
+    {"again", 1e9, 0, 1e9, "times that columns may leave the pipeline and enter it again", true},
+    {"refuge", 2, 0, 3, "what goes on when this method cannot", false, refuges},
+    patience_option,
 };
 
 int vectors(const Options& given, bool preconditioned) {

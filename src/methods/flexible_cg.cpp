@@ -7,7 +7,7 @@ namespace stretto {
 namespace {
 constexpr OptionInfo options[] = {
     {"m", 1, 1, most_directions, "last directions that the next one is made conjugate to", true},
-    patience_option(5000),
+    patience_option,
 };
 
 int vectors(const Options& given, bool preconditioned) {

@@ -6,11 +6,9 @@
 namespace stretto {
 namespace {
 constexpr OptionInfo options[] = {
-    restart_option,
-    {"orth", 0, 0, 3, "orthogonalisation", false, GramSchmidt<double>::names},
-    side_option,
-    {"flexible", 0, 0, 1, "1: the preconditioner may be another one in each use", true},
-    patience_option(10000),
+    restart_option,  {"orth", 0, 0, 3, "orthogonalisation", false, GramSchmidt<double>::names},
+    side_option,     {"flexible", 0, 0, 1, "1: the preconditioner may be another one in each use", true},
+    patience_option,
 };
 
 int vectors(const Options& given, bool preconditioned) {

@@ -5,7 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {breakdown_option, patience_option(500)};
+constexpr OptionInfo options[] = {breakdown_option, cosine_option, patience_option};
 }
 
 extern const Method improved_bicgstab_row;

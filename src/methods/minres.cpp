@@ -5,7 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {patience_option(1000)};
+constexpr OptionInfo options[] = {patience_option};
 }  // namespace
 
 extern const Method minres_row;

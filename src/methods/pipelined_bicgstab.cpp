@@ -5,7 +5,7 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {check_option(50), gap_option, breakdown_option, patience_option(500)};
+constexpr OptionInfo options[] = {check_option(50), gap_option, breakdown_option, cosine_option, patience_option};
 }
 
 extern const Method pipelined_bicgstab_row;

@@ -5,7 +5,13 @@
 
 namespace stretto {
 namespace {
-constexpr OptionInfo options[] = {check_option(50), gap_option, patience_option(5000)};
+constexpr OptionInfo options[] = {
+    check_option(50),
+    gap_option,
+    {"replacements", 1e9, 0, 1e9, "times that all may be recomputed before the refuge goes on", true},
+    refuge_option,
+    patience_option,
+};
 }
 
 extern const Method pipelined_cg_row;
@@ -16,6 +22,7 @@ constinit const Method pipelined_cg_row{
     .classic = "cg",
     .order = 120,
     .needs = Needs::positive_definite,
+    .hands_over = true,
     .vectors = stored<6, 9>,
     .applies = 1,
     .preconditionings = 1,

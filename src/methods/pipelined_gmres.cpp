@@ -12,7 +12,7 @@ constexpr OptionInfo options[] = {
     {"basis", 0, 0, 2, "the first l vectors", false, NewtonBasis::names},
     {"tau", 0, 0, 1, "entries of the change of basis below tau · ‖A‖ are left out"},
     side_option,
-    patience_option(10000),
+    patience_option,
 };
 
 int vectors(const Options& given, bool preconditioned) {

@@ -14,7 +14,8 @@ constexpr OptionInfo options[] = {{"refresh",
                                    {},
                                    true},
                                   breakdown_option,
-                                  patience_option(500)};
+                                  cosine_option,
+                                  patience_option};
 }
 
 extern const Method reordered_bicgstab_row;

@@ -11,9 +11,9 @@ constexpr OptionInfo options[] = {
     restart_option,
     {"orth", 1, 0, 2, "orthogonalisation of a block", false, BlockGramSchmidt<double>::names},
     {"basis", 0, 0, 2, "of a block", false, NewtonBasis::names},
-    {"warmup", 10, 2, 1000, "columns that come one by one at first and give the shifts", true},
+    warmup_option,
     side_option,
-    patience_option(10000),
+    patience_option,
 };
 
 int vectors(const Options& given, bool preconditioned) {

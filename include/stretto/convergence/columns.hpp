@@ -13,7 +13,7 @@ namespace stretto {
 class Columns {
 public:
     /// How a column stands within one run of a method's loop.
-    enum class State { active, passed, stalled, broken, handed_over, done };
+    enum class State { active, passed, attained, stalled, broken, handed_over, done };
 
     struct Column {
         double target = 0;                                            ///< absolute, of the recursive residual
@@ -28,7 +28,10 @@ public:
         int ended_at = 0;
         double restart = std::numeric_limits<double>::infinity();  ///< true residual at the last restart
         int idle = 0;                                              ///< restarts in a row that gained nothing
-        int waited = 0;  ///< iterations that others went on for after it had ended, in runs before this one
+        int lost = 0;     ///< checks in a row that found most of the recursive residual wrong, without a mark meanwhile
+        int lost_at = 0;  ///< the first of them
+        bool lenient = false;  ///< only exact zeros count as vanished: beginning again has led nowhere, going on may
+        int waited = 0;        ///< iterations that others went on for after it had ended, in runs before this one
     };
 
     explicit Columns(int width) : columns_(static_cast<std::size_t>(width)) {}
@@ -63,7 +66,7 @@ public:
             column.state = column.start == column.start ? State::active : State::done;
             column.mark = column.restart = std::numeric_limits<double>::infinity();
             column.marked_at = iteration_;
-            column.idle = 0;
+            column.idle = column.lost = 0;
         }
     }
     void end_column(int j, State state, Status reason = Status::breakdown) {
@@ -76,7 +79,8 @@ public:
     int run_start() const { return run_start_; }  ///< iterations before this run
     int iteration() const { return iteration_; }  ///< over all runs
     void go_to(int iteration_of_run) { iteration_ = run_start_ + iteration_of_run; }
-    bool out_of_iterations() const { return iteration_ >= limit_; }
+    int remaining() const { return limit_ - iteration_; }  ///< iterations that the limit leaves
+    bool out_of_iterations() const { return remaining() <= 0; }
 
 private:
     static bool active_one(const Column& column) { return column.state == State::active; }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +25,16 @@ struct Event {
 };
 std::string to_string(const Event& event);
 
+/// What the iterations of a solve were, and what they cost on this rank: those of one loop, or what is outside of all
+/// loops. The parts of a solve add up to it.
+struct Part {
+    std::string_view loop;  ///< the method that ran; empty: none, as in verifications and hand-overs
+    bool warm_up = false;   ///< iterations that lead into the loop of the paper, or back
+    int iterations = 0;
+    Counts counts;
+    double seconds = 0;
+};
+
 /// Where a solve is: what a monitor is told after every iteration, and before the first one (iteration 0).
 struct IterationInfo {
     int iteration;
@@ -32,12 +45,15 @@ struct IterationInfo {
 /// Asked on every rank; the same answer everywhere. False ends the solve: `interrupted`.
 using Monitor = std::function<bool(const IterationInfo&)>;
 
-/// Keeps what a solve tells of its iterations: residuals, what a steady iteration costs, events; tells the monitor.
+/// Keeps what a solve tells of its iterations: residuals, what a steady iteration costs, what each was, events; tells
+/// the monitor.
 template <class T>
 class Recorder {
 public:
     Recorder(Space<T>& V, const Columns& columns)
-        : V_(V), columns_(columns), residuals_(static_cast<std::size_t>(columns.size())) {}
+        : V_(V), columns_(columns), residuals_(static_cast<std::size_t>(columns.size())) {
+        parts_.reserve(most_parts);
+    }
 
     void keep_history() { keep_history_ = true; }
     /// Keeps what `squares` returns after every iteration, too: ‖b − Ax‖² of all columns. Collective.
@@ -51,6 +67,12 @@ public:
         steady_iterations_ = 0;
         steady_seconds_ = 0;
         stopped_ = false;
+        parts_.clear();
+        loop_ = {};
+        products_ = {};
+        booked_ = {};
+        booked_iterations_ = 0;
+        booked_at_ = Clock::now();
         events_.clear();
         history_.clear();
         true_history_.clear();
@@ -85,11 +107,36 @@ public:
     int steady_iterations() const { return steady_iterations_; }
     double steady_seconds() const { return steady_seconds_; }
 
+    // ---- what each iteration was ----
+
+    static constexpr std::size_t most_parts = 8;  // that no iteration allocates for
+
+    void begin_run(std::string_view loop) {
+        book();
+        loop_ = loop;
+        warm_up_ = false;
+    }
+    /// What comes after the last iteration of a run is booked with it.
+    void end_run() {
+        book();
+        loop_ = {};
+        warm_up_ = false;
+    }
+    /// The last are those of the end of the solve.
+    const std::vector<Part>& parts() {
+        book();
+        return parts_;
+    }
+
     // ---- residuals ----
 
     /// After an iteration, and before the first.
     void iteration_done() {
         const int done = columns_.iteration();
+        if (done > 0) {
+            classify();
+            book();
+        }
         if (keep_history_ && done > 0)
             for (const auto& column : columns_) history_.push_back(column.recursive);
         if (!monitor_) return;
@@ -147,6 +194,29 @@ public:
 private:
     static constexpr std::size_t most_events = 100;
 
+    /// An iteration of the paper has products of its own; where the last had none at all, it is one of a block.
+    void classify() {
+        const auto products = [&](Phase phase) { return V_.ledger().at(phase).applies; };
+        const auto before = std::exchange(products_, {products(Phase::setup), products(Phase::iteration)});
+        if (products_ != before) warm_up_ = products_.second == before.second;
+    }
+    /// Books what was done since the last time.
+    void book() {
+        const auto is_this = [&](const Part& part) { return part.loop == loop_ && part.warm_up == warm_up_; };
+        auto part = std::ranges::find_if(parts_, is_this);
+        if (part == parts_.end()) part = parts_.insert(part, {loop_, warm_up_, 0, {}, 0});
+        Counts all;
+        for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) all += V_.ledger().at(phase);
+        const auto now = Clock::now();
+        part->counts += all;
+        part->counts -= booked_;
+        part->seconds += to_seconds(now - booked_at_);
+        part->iterations += columns_.iteration() - booked_iterations_;
+        booked_ = all;
+        booked_at_ = now;
+        booked_iterations_ = columns_.iteration();
+    }
+
     /// The last value of the column whose next one is to be kept.
     double last_true() const { return true_history_[true_history_.size() - residuals_.size()]; }
 
@@ -160,6 +230,13 @@ private:
     std::function<Scalars<T>()> true_squares_;
     Monitor monitor_;
     std::vector<double> residuals_, history_, true_history_;
+    std::vector<Part> parts_;
+    std::string_view loop_;  // that runs
+    bool warm_up_ = false;
+    std::pair<std::int64_t, std::int64_t> products_;  // of the set-up and of iterations, at the last iteration
+    Counts booked_;
+    int booked_iterations_ = 0;
+    Clock::time_point booked_at_;
     std::vector<Event> events_;
 };
 

@@ -9,8 +9,10 @@ namespace stretto {
 enum class Status {
     converged,
     passed_unverified,          ///< the recurrence passed, and nobody recomputed (SolveOptions::verify)
+    least_squares,              ///< b is outside of the range of A; of its part there, ‖b̂ − Ax‖ is within the tolerance
     max_iterations,             ///< the iteration limit came first
-    stagnated,                  ///< the accuracy double precision attains here was reached, or no progress was made
+    stagnated,                  ///< the true residual goes down no more: double precision ends here
+    gave_up,                    ///< no progress in as many iterations as the options allow; more may make some
     breakdown,                  ///< a denominator of the recurrence vanished, again after restarts
     indefinite_matrix,          ///< pᵀAp ≤ 0: not positive definite, which the method needs
     indefinite_preconditioner,  ///< rᵀM⁻¹r ≤ 0

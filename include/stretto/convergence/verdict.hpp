@@ -42,6 +42,14 @@ public:
         return leave();
     }
 
+    /// Whether the loop will end where it says these squares next, since all columns pass: nothing need be started that
+    /// only another iteration would wait for.
+    bool passes(const Scalars<T>& rr) const {
+        for (int j = 0; j < V_.width(); ++j)
+            if (active(j) && !(double{rr[j]} <= columns_[j].target * columns_[j].target)) return false;
+        return true;
+    }
+
     /// For methods that update x only when they restart: rr is what the recurrence believes after k iterations of this
     /// run. Ends no column. True: restart, for no column needs more or this was the last iteration.
     [[nodiscard]] bool estimated(int k, const Scalars<T>& rr) {
@@ -65,14 +73,17 @@ public:
     }
     /// x has been updated, rr are the squares of ‖b − Ax‖, recomputed. True: leave.
     [[nodiscard]] bool restarted(const Scalars<T>& rr) {
-        constexpr double gain = 1e-4;  // less than that, twice in a row, is none
+        constexpr double least_gain = 1e-4;  // less than that, twice in a row, is none
         recorder_.correct_true(rr);
+        if (!std::exchange(has_restarted_, true)) restarted_ = V_.scalars();
         for (int j = 0; j < V_.width(); ++j) {
             auto& column = columns_[j];
             if (column.state != State::active) continue;
+            restarted_[j] = rr[j];
             const double residual = std::sqrt(double{rr[j]});
             const int ended_at = column.ended_at;
-            column.idle = residual < (1 - gain) * column.restart ? 0 : column.idle + 1;
+            const bool believed = column.recursive < (1 - least_gain) * column.restart;
+            column.idle = residual < (1 - least_gain) * column.restart ? 0 : column.idle + 1;
             column.restart = residual;
             mark(column, residual);
             if (!std::isfinite(residual)) {
@@ -81,8 +92,7 @@ public:
                 end(j, State::passed);
                 column.ended_at = std::max(ended_at, columns_.run_start());
             } else if (column.idle == 2) {
-                event("two restarts gained nothing: more columns in a cycle (m) or a better preconditioner may");
-                end(j, State::stalled);
+                end(j, believed ? State::attained : State::stalled);
             } else if (out_of_patience(column)) {
                 end(j, State::stalled);
             }
@@ -104,8 +114,9 @@ public:
     /// Ends the columns whose value is next to nothing (option `breakdown`) of what it could be, that is `scale`, and
     /// so has lost most of its digits. True: none is left.
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
-        const double vanishing = lenient_ ? 0 : option("breakdown");
-        return end_unless([&](T v, int j) { return std::abs(v) > vanishing * scale[j]; }, value, Status::breakdown);
+        const double vanishing = option("breakdown");
+        const auto holds = [&](T v, int j) { return std::abs(v) > (columns_[j].lenient ? 0 : vanishing * scale[j]); };
+        return end_unless(holds, value, Status::breakdown);
     }
 
     /// Ends the columns whose value is not positive: what the recurrence says next is not to be trusted, but x and its
@@ -119,6 +130,37 @@ public:
         }
         return leave();
     }
+    /// Whether the recursive residual r has left the true one, b − A x, by more than `gap`·‖r‖ in some column: the
+    /// criterion for a residual replacement. Where three checks in a row find it to be more than half of r and the
+    /// residual has not halved since the first, the column ends. `scratch` is overwritten; `meanwhile()` hides the
+    /// reduction, and a gap below `of_target` times the target is let be: it keeps no column from passing.
+    template <class Work>
+    [[nodiscard]] bool residual_gap(const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r,
+                                    MultiVector<T> scratch, double of_target, Work meanwhile) {
+        residual(V_, A, b, x, scratch);
+        auto dots = V_.start(scratch <<= scratch - r, dot(scratch, scratch), dot(r, r));
+        meanwhile();
+        auto [gap, rr] = dots.wait();
+        const double tolerable = option("gap");
+        bool replace = false;
+        for (int j = 0; j < V_.width(); ++j) {
+            if (!active(j)) continue;
+            auto& column = columns_[j];
+            const double harmless = of_target * column.target;
+            replace = replace || (gap[j] > tolerable * tolerable * rr[j] && gap[j] > harmless * harmless);
+            const bool lost = gap[j] > rr[j] / 4;
+            column.lost = lost && column.marked_at <= column.lost_at ? column.lost + 1 : lost;
+            if (column.lost == 1) column.lost_at = columns_.iteration();
+            if (column.lost == 3) end(j, State::attained);
+        }
+        return replace;
+    }
+
+    [[nodiscard]] bool residual_gap(const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r,
+                                    MultiVector<T> scratch) {
+        return residual_gap(A, b, x, r, scratch, 0, [] {});
+    }
+
     /// The direction of the method that handed over to this one, zero in the columns that have none. False: there is
     /// none.
     bool take_direction(MultiVector<T> p) {
@@ -131,11 +173,18 @@ public:
 
     /// r := b − A x where this run begins, zero in frozen columns: the driver knows it, most often.
     void initial_residual(const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+        squares_are_known_ = residual_.has_value();
         if (!residual_)
             residual(V_, A, b, x, r);
         else if (residual_->data() != r.data())
             V_.run(r <<= *residual_);
         residual_.reset();
+    }
+    /// ‖r‖² of the r that initial_residual made, in no reduction where the driver knows it.
+    Scalars<T> initial_squares(MultiVector<T> r) {
+        if (!squares_are_known_) squares_ = V_.start(dot(r, r)).wait()[0];
+        squares_are_known_ = true;
+        return squares_;
     }
 
     bool active(int j) const { return columns_.active(j); }
@@ -173,20 +222,25 @@ public:
     // ---- what the driver uses ----
 
     /// Starts another run of a loop, with the options of its method, in the columns that `columns` says. `residual`:
-    /// b − A x, where it is known.
-    void begin(const Options& options, bool fresh_shadow, std::optional<MultiVector<T>> residual = {}) {
+    /// b − A x, where it is known; `squares`: of its norms, then.
+    void begin(const Options& options, bool fresh_shadow, std::optional<MultiVector<T>> residual,
+               const Scalars<T>& squares) {
         options_ = options;
+        squares_ = squares;
+        has_restarted_ = false;
         patience_ = static_cast<int>(option("patience"));
         fresh_shadow_ = fresh_shadow;
         residual_ = residual;
         for (int j = 0; j < V_.width(); ++j)
-            if (!active(j)) V_.freeze(j);
+            if (!active(j)) {
+                V_.freeze(j);
+                squares_[j] = T{};
+            }
     }
+    /// ‖b − Ax‖² of this x, where the method has recomputed it last thing; zero in columns that took no part.
+    std::optional<Scalars<T>> recomputed() const { return has_restarted_ ? std::optional(restarted_) : std::nullopt; }
     /// A new solve.
-    void reset() { lenient_ = has_direction_ = false; }
-    /// From now on only exact zeros count as vanished: where beginning again has led nowhere, going on may.
-    void be_lenient() { lenient_ = true; }
-    bool lenient() const { return lenient_; }
+    void reset() { has_direction_ = false; }
     /// Where a method that hands over leaves its last direction.
     void keep_direction(MultiVector<T> direction) { direction_ = direction; }
 
@@ -250,7 +304,8 @@ private:
     Kept& kept_;
     Options options_{Spec{}, {}};
     int patience_ = 0;
-    bool fresh_shadow_ = false, lenient_ = false, has_direction_ = false;
+    bool fresh_shadow_ = false, has_direction_ = false, squares_are_known_ = false, has_restarted_ = false;
+    Scalars<T> squares_{V_.width()}, restarted_{V_.width()};  // of b − A x: where the run began, at its last restart
     std::optional<MultiVector<T>> residual_;
     MultiVector<T> direction_;
 };

@@ -18,8 +18,8 @@ void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVe
     auto beta = V.scalars();
 
     stop.initial_residual(A, b, x, r);
-    const auto norm_r0 = shadow(V, r, r0, stop);
-    auto [rho] = V.start(p <<= r + beta * p, dot(r, r0)).wait();
+    auto [norm_r0, rho] = shadow(V, r, r0, stop);
+    V.run(p <<= r + beta * p);
     if (stop.unless_nonzero(rho)) return;
 
     for (int k = 1;; ++k) {
@@ -33,15 +33,13 @@ void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVe
         M.apply(s, sh);
         A.apply(sh, t);
         auto [phi, psi, theta] = V.start(dot(t, s), dot(t, t), dot(s, s)).wait();
-        const auto omega = phi / psi, rr = theta - omega * phi;
+        const auto omega = stabiliser(phi, psi, theta, stop), rr = theta - omega * (2 * phi - omega * psi);
         const auto advance = x <<= x + alpha * ph + omega * sh;
         auto [rho_new] = V.start(when(!M, advance), r <<= s - omega * t, dot(r, r0)).wait();
         beta = (rho_new / rho) * (alpha / omega);
         rho = rho_new;
         V.run(when(M, advance), p <<= r + beta * (p - omega * v));
-        if (stop(k, rr) || stop.unless_nonzero(phi, sqrt(psi) * sqrt(theta)) ||
-            stop.unless_nonzero(rho, sqrt(rr) * norm_r0))
-            break;
+        if (stop(k, rr) || stop.unless_nonzero(omega) || stop.unless_nonzero(rho, sqrt(rr) * norm_r0)) break;
     }
 }
 

@@ -22,12 +22,12 @@ void improved_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
 
     V.clear(z, v, q, vh);
     stop.initial_residual(A, b, x, r);
-    const auto norm_r0 = shadow(V, r, r0, stop);
+    auto [norm_r0, rho_new] = shadow(V, r, r0, stop);
     A.apply_transpose(r0, M ? t : f0);
     M.apply_transpose(t, f0);
     M.apply(r, rh);
     A.apply(rh, u);
-    auto [rho_new, sigma] = V.start(dot(r0, r), dot(r0, u)).wait();
+    auto [sigma] = V.start(dot(r0, u)).wait();
     if (stop.unless_nonzero(rho_new)) return;
 
     for (int k = 1;; ++k) {
@@ -47,15 +47,13 @@ void improved_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
         auto dots = V.start(
             t <<= u - alpha * q, dot(r0, s), dot(r0, q), dot(f0, s), dot(f0, t), dot(s, t), dot(t, t), dot(s, s));
         auto [phi, pi_new, gamma, eta, theta, kappa, nu] = dots.wait();
-        omega = theta / kappa;
-        const auto rr = nu - omega * theta;
+        omega = stabiliser(theta, kappa, nu, stop);
+        const auto rr = nu - omega * (2 * theta - omega * kappa);
         pi = pi_new;
         rho_new = phi - omega * sigma + omega * alpha * pi;
         sigma = gamma - omega * eta;
         V.run(r <<= s - omega * t, when(M, sh <<= rh - alpha * vh), x <<= x + z + omega * sh);
-        if (stop(k, rr) || stop.unless_nonzero(theta, sqrt(kappa) * sqrt(nu)) ||
-            stop.unless_nonzero(rho_new, sqrt(rr) * norm_r0))
-            break;
+        if (stop(k, rr) || stop.unless_nonzero(omega) || stop.unless_nonzero(rho_new, sqrt(rr) * norm_r0)) break;
         M.apply(r, rh);
         A.apply(rh, u);
     }

@@ -56,33 +56,34 @@ struct Method {
                 MultiVector<double> x, Verdict<double>& stop);
 };
 
-/// Options that several methods take, each with a default of its own.
-constexpr OptionInfo patience_option(double iterations) {
-    return {"patience",
-            iterations,
-            1,
-            1e9,
-            "iterations in which the recursive residual must halve, or the run is given up",
-            true};
-}
+/// Options that several methods take.
+/// Chosen by measurement (docs/measured/long_solves.md), as `cosine`.
+constexpr OptionInfo patience_option{
+    "patience", 20000, 1, 1e9, "iterations in which the residual must halve, or the run is given up", true};
 constexpr OptionInfo check_option(double iterations) {
     return {
         "check", iterations, 0, 1e9, "iterations between measurements of the residual gap; 0: never", true, {}, true};
 }
 /// Chosen by measurement (docs/measured/bicgstab_family.md), as the other defaults of BiCGStab methods.
 constexpr OptionInfo breakdown_option{
-    "breakdown", 1e-12, 0, 1, "cosine below which r counts as orthogonal to r0, and s to t: then the run is given up"};
+    "breakdown", 1e-12, 0, 1, "cosine below which r counts as orthogonal to r0: then the run is given up"};
+constexpr OptionInfo cosine_option{
+    "cosine",
+    0.05,
+    0,
+    1,
+    "after two breakdowns: cosine of s and t below which omega is lengthened to what it is at this one; 0: never"};
 /// √ε: half of the digits that r could have in common with b − A x.
 constexpr OptionInfo gap_option{
     "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
 
 constexpr OptionInfo restart_option{"m", 30, 1, 1000, "columns of a cycle, then it restarts", true};
 constexpr OptionInfo warmup_option{
-    "warmup", 1000, 2, 1000, "columns of the first cycle, at most m, which is one of gmres and gives the shifts", true};
+    "warmup", 5, 2, 50, "first columns, which come as a block of powers of A and give the shifts", true};
 inline constexpr std::string_view sides[] = {"right", "left"};
 constexpr OptionInfo side_option{"side", 0, 0, 1, "of A on which the preconditioner stands", false, sides};
 
-inline constexpr std::string_view refuges[] = {"cg", "pipelined_cg"};
-constexpr OptionInfo refuge_option{"refuge", 0, 0, 1, "what goes on when this method cannot", false, refuges};
+inline constexpr std::string_view refuges[] = {"cg", "pipelined_cg", "predict_and_recompute_cg", "s_step_cg"};
+constexpr OptionInfo refuge_option{"refuge", 0, 0, 3, "what goes on when this method cannot", false, refuges};
 
 }  // namespace stretto

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <tuple>
+
 #include "stretto/methods/parts/shadow.hpp"
 
 namespace stretto {
@@ -11,8 +13,8 @@ namespace stretto {
 /// Two reductions per iteration, each hidden behind a product and a preconditioner; stores 10 vectors, 15
 /// with a preconditioner. Corrected: ŵ₀ = M⁻¹w₀, and line 15 of Algorithm 7 makes ŵ and t of the next
 /// iteration. Past its attainable accuracy the true residual grows while the recursive one falls; every
-/// `check` iterations the gap is measured and, where it exceeds `gap`·‖r‖, all vectors are recomputed from what
-/// defines them (residual replacement).
+/// `check` iterations the gap is measured and, where it exceeds `gap`·‖r‖ and a tenth of the tolerance, all vectors are
+/// recomputed from what defines them (residual replacement).
 ///
 /// Where it is the product's gather that may be in flight (`product_in_flight`: every rank has all vectors, sums need
 /// no reduction), the statements are in another order: the product begins as soon as it can, and the dot products and
@@ -28,17 +30,18 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     auto zh = M ? V.vector() : z;
     auto wh = M ? V.vector() : w;
     auto beta = V.scalars(), omega = V.scalars();
+    constexpr double harmless = 0.1;  // of the tolerance: such a gap is let be, for a replacement delays convergence
     const bool product_in_flight = A.finishes_later();
     Pending gather;  // of v, and of t
 
     stop.initial_residual(A, b, x, r);
-    const auto norm_r0 = shadow(V, r, r0, stop);
+    auto [norm_r0, rho] = shadow(V, r, r0, stop);
     M.apply(r, rh);
     A.apply(rh, w);
-    auto start = V.start(dot(r0, r), dot(r0, w));
+    auto start = V.start(dot(r0, w));
     M.apply(w, wh);
     gather = A.start(wh, t);
-    auto [rho, sigma0] = start.wait();
+    auto [sigma0] = start.wait();
     if (stop.unless_nonzero(rho) || stop.unless_nonzero(sigma0)) return;
     auto alpha = rho / sigma0;
 
@@ -68,8 +71,8 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
                             dot(q, q));
         if (!product_in_flight) product_with_z();
         auto [theta, phi, pi] = dots.wait();
-        omega = theta / phi;
-        const auto rr = pi - omega * theta;
+        omega = stabiliser(theta, phi, pi, stop);
+        const auto rr = pi - omega * (2 * theta - omega * phi);
 
         const auto advance = group(x <<= x + alpha * ph + omega * qh, r <<= q - omega * y);
         const auto next_rh = rh <<= qh - omega * (wh - alpha * zh);
@@ -85,6 +88,12 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
             V.run(next_w);
             product_with_w();
         }
+        if (stop.passes(rr)) {  // nobody would wait for what follows
+            const auto last = V.ledger().enter(Phase::setup);
+            V.run(when(M && !product_in_flight, advance));
+            std::ignore = stop(k, rr);
+            break;
+        }
         auto more = V.start(when(M && !product_in_flight, next_rh),
                             when(M && !product_in_flight, advance),
                             when(!product_in_flight, next_w),
@@ -92,12 +101,18 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
                             dot(r0, z),
                             dot(r0, w),
                             dot(r0, s));
-        if (stop(k, rr) || stop.unless_nonzero(theta, sqrt(phi) * sqrt(pi))) break;
-        if (!product_in_flight) product_with_w();
-        if (stop.due("check")) {
+        if (stop(k, rr) || stop.unless_nonzero(omega)) break;
+        const auto hides = [&] {
+            const auto own = V.ledger().enter(Phase::iteration);
+            if (!product_in_flight) product_with_w();
+        };
+        if (!stop.due("check")) {
+            hides();
+        } else {
             const auto safeguard = V.ledger().enter(Phase::safeguard);
             gather.wait();
-            if (residual_gap(V, A, b, x, r, q, stop.option("gap"))) {
+            if (stop.residual_gap(A, b, x, r, q, harmless, hides)) {
+                gather.wait();
                 residual(V, A, b, x, r);
                 M.apply(r, rh);
                 A.apply(rh, w);
@@ -106,9 +121,9 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
                 A.apply(ph, s);
                 M.apply(s, sh);
                 A.apply(sh, z);
+                more = V.start(dot(r0, r), dot(r0, z), dot(r0, w), dot(r0, s));
                 M.apply(z, zh);
                 A.apply(zh, v);
-                more = V.start(dot(r0, r), dot(r0, z), dot(r0, w), dot(r0, s));
                 stop.event("residual replaced");
             }
         }

@@ -11,7 +11,7 @@ namespace stretto {
 /// One reduction per iteration, hidden behind the preconditioner and the product; stores 6 vectors, 9 with a
 /// preconditioner. Its recursive residual drifts from the true one, so every `check` iterations the gap is
 /// measured and, where it exceeds `gap`·‖r‖, all vectors are recomputed from what defines them (residual
-/// replacement).
+/// replacement). After so many `replacements` the refuge goes on instead, in the same Krylov space.
 template <class T>
 void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                   Verdict<T>& stop) {
@@ -19,7 +19,8 @@ void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
     auto u = M ? V.vector() : r;
     auto m = M ? V.vector() : w;
     auto q = M ? V.vector() : s;
-    auto beta = V.scalars();
+    auto beta = V.scalars(), trust = V.scalars(1);
+    int replacements = static_cast<int>(stop.option("replacements"));
 
     stop.initial_residual(A, b, x, r);
     M.apply(r, u);
@@ -36,11 +37,13 @@ void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
         M.apply(w, m);
         A.apply(m, n);
         auto [gamma, delta, rr] = dots.wait();
-        if (stop(k, rr) || stop.unless_positive(gamma, Status::indefinite_preconditioner)) break;
+        if (stop(k, rr) || stop.unless_positive(gamma, Status::indefinite_preconditioner) ||
+            stop.hand_over_unless(trust, p))
+            break;
 
         beta = gamma / gamma_old;
         const auto pivot = delta - beta * gamma / alpha;  // (p, Ap)
-        if (stop.unless_positive(pivot, Status::indefinite_matrix)) break;
+        if (stop.hand_over_unless(pivot, p)) break;
         alpha = gamma / pivot;
         gamma_old = gamma;
 
@@ -58,7 +61,11 @@ void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
 
         if (stop.due("check")) {
             const auto safeguard = V.ledger().enter(Phase::safeguard);
-            if (!residual_gap(V, A, b, x, r, n, stop.option("gap"))) continue;
+            if (!stop.residual_gap(A, b, x, r, n)) continue;
+            if (replacements-- == 0) {
+                trust = V.scalars();
+                continue;
+            }
             residual(V, A, b, x, r);
             M.apply(r, u);
             A.apply(u, w);

@@ -21,9 +21,9 @@ void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     auto beta = V.scalars();
 
     stop.initial_residual(A, b, x, r);
-    const auto norm_r0 = shadow(V, r, r0, stop);
+    auto [norm_r0, rho] = shadow(V, r, r0, stop);
     M.apply(r, z);
-    auto [rho] = V.start(vh <<= z + beta * vh, dot(r, r0)).wait();
+    V.run(vh <<= z + beta * vh);
     if (stop.unless_nonzero(rho)) return;
 
     for (int k = 1;; ++k) {
@@ -40,7 +40,7 @@ void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
             V.start(when(M, rt <<= r - alpha * v), dot(t, rt), dot(t, t), dot(t, r0), dot(rt, rt), guard(dot(rt, r0)));
         M.apply(t, q);
         auto [theta, phi, psi, eta, zero] = second.wait();
-        const auto omega = theta / phi, rr = eta - omega * theta;
+        const auto omega = stabiliser(theta, phi, eta, stop), rr = eta - omega * (2 * theta - omega * phi);
         const auto rho_new = zero - omega * psi;
         beta = (rho_new / rho) * (alpha / omega);
         rho = rho_new;
@@ -48,9 +48,7 @@ void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
               x <<= x + alpha * vh + omega * th,
               when(M, z <<= th - omega * q),
               vh <<= z + beta * (vh - omega * s));
-        if (stop(k, rr) || stop.unless_nonzero(theta, sqrt(phi) * sqrt(eta)) ||
-            stop.unless_nonzero(rho, sqrt(rr) * norm_r0))
-            break;
+        if (stop(k, rr) || stop.unless_nonzero(omega) || stop.unless_nonzero(rho, sqrt(rr) * norm_r0)) break;
         if (M && stop.due("refresh")) {
             const auto safeguard = V.ledger().enter(Phase::safeguard);
             M.apply(r, q);

@@ -2,62 +2,36 @@
 #pragma once
 
 #include "stretto/methods/gmres.hpp"
-#include "stretto/methods/parts/block_gram_schmidt.hpp"
-#include "stretto/methods/parts/newton_basis.hpp"
+#include "stretto/methods/parts/block_of_columns.hpp"
 
 namespace stretto {
 
-/// A cycle of s-step GMRES: a block of s vectors from q_j on, orthonormalised together. Until there are shifts, after
-/// `warmup` columns, blocks are of one vector. Up to h products take one exchange (line 2). Returns how many blocks had
-/// to be cut; s is then what was left.
+/// A cycle of s-step GMRES: blocks of s vectors. Until there are shifts, from `warmup` columns, a block is of powers.
+/// Where a block has to be cut, those after it have what was left and grow again. Returns the vectors of the shortest
+/// one that was cut, s where none was.
 template <class T>
 int s_step_gmres_cycle(Space<T>& V, Arnoldi<T>& K, BlockGramSchmidt<T>& block, GramSchmidt<T>& one_by_one,
-                       NewtonBasis& basis, int& s, int h, int warmup) {
-    const auto& q = K.Q;
-    int cut = 0;
-    for (int j = 0, kept = 0; j < K.m; j += kept) {
-        if (!basis.chosen() && j >= warmup)
-            for (int k = 0; k < V.width(); ++k) basis.choose(K.H, K.used(k), k);
-        const int n = basis.chosen() ? std::min(s, K.m - j) : 1;
-        K.start_at(j);
-        for (int i = j, count = 1; i < j + n; i += count) {
-            if (!basis.chosen()) {
-                K.op(q[i], q[i + 1]);
-                continue;
-            }
-            // One exchange brings one vector, so no powers begin with a step that needs two.
-            count = basis.second_of_pair(i - j) ? 1 : std::min(h, j + n - i);
-            while (count > 1 && i + count < j + n && basis.second_of_pair(i + count - j)) --count;
-            for (int k = i; k < i + count; ++k) basis.step(k - j, K.B, k);
-            if (count > 1) {
-                K.powers(i, count);
-                continue;
-            }
-            K.op(q[i], q[i + 1]);
-            const int first = std::max(i - 1, j);
-            const auto next = q.part(i + 1, 1);
-            V.run(next <<= (next - q.part(first, i + 1 - first) * K.B.from(first, i)) / K.B.from(i + 1, i));
-        }
-        kept = n > 1 ? block(K, j, n) : 0;
-        if (kept < n && n > 1) {
-            s = std::max(kept, 1);
-            ++cut;
-        }
-        if (kept == 0) {
-            one_by_one(K, j + 1);
-            kept = 1;
-        }
-        for (int c = j; c < j + kept; ++c)
-            if (K.extend(c)) return cut;
+                       NewtonBasis& basis, int s, int h, int warmup) {
+    const bool shifts_known = basis.chosen();
+    int shortest = s;
+    for (int now = s; !K.enough() && K.extended() < K.m;) {
+        const int j = K.extended();
+        // Few Ritz values do not make a long block well conditioned.
+        const int n = std::min({now, K.m - j, shifts_known ? s : j > 0 ? 2 * j : warmup});
+        const int good = block_of_columns(V, K, basis, block, one_by_one, n, h);
+        if (!shifts_known) learn(basis, K);
+        const bool cut = good < n && n > 1;
+        now = cut ? std::max(good, 1) : std::min(now + 1, s);
+        if (cut) shortest = std::min(shortest, now);
     }
-    return cut;
+    return shortest;
 }
 
 /// s-step GMRES (Hoemmen 2010; Yamazaki et al. 2017, Fig. 3): s vectors at a time, orthonormalised as a block.
 ///
 /// One or two reductions in s iterations with the default orthogonalisation; stores m + 2 vectors, m + 3 with a
-/// preconditioner. The first columns of the first cycle come one by one, as in gmres, and give the shifts. Corrected:
-/// the outer loop goes by s; a block begins with v_j := q_j.
+/// preconditioner. The first block is of powers, whose Ritz values give the shifts. Corrected: the outer loop goes by
+/// s; a block begins with v_j := q_j.
 template <class T>
 void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
                   Verdict<T>& stop) {
@@ -67,7 +41,8 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
     Arnoldi<T> K(V, A, M, b, x, m, stop);
     GramSchmidt<T> one_by_one(V, m, GramSchmidt<T>::cgs2);
     Block block(V, m, s, static_cast<typename Block::Kind>(stop.option("orth")));
-    auto& basis = stop.template kept<NewtonBasis>(static_cast<NewtonBasis::Kind>(stop.option("basis")), s, V.width());
+    auto& basis =
+        stop.template kept<NewtonBasis>(static_cast<NewtonBasis::Kind>(stop.option("basis")), s, V.width(), m);
 
     const int asked = static_cast<int>(stop.option("h")), h = std::min(K.prepare_powers(asked), s);
     if (h < std::min(asked, s))
@@ -79,8 +54,8 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
         stop,
         [&] {
             const bool own = basis.chosen();
-            if (s_step_gmres_cycle(V, K, block, one_by_one, basis, s, h, std::min(warmup, m - 1)) > 0)
-                stop.event(fmt::format("a block was dependent: going on with s={}", s));
+            if (const int n = s_step_gmres_cycle(V, K, block, one_by_one, basis, s, h, warmup); n < s)
+                stop.event(fmt::format("a block was dependent from some vector on: cut to {}", n));
             return own;
         },
         [&] {

@@ -9,28 +9,32 @@
 
 namespace stretto {
 
-std::vector<std::complex<double>> hessenberg_eigenvalues(std::span<double> H, int n) {
+std::pmr::vector<std::complex<double>> hessenberg_eigenvalues(std::span<double> H, int n,
+                                                              std::pmr::memory_resource* memory) {
     const auto size = static_cast<std::size_t>(n);
-    std::vector<double> real(size), imaginary(size), work(11 * size + 1);
+    std::pmr::vector<double> real(size, memory), imaginary(size, memory), work(11 * size + 1, memory);
     const int one = 1, lwork = 11 * n + 1;
     int info = 0;
     double none = 0;
     dhseqr_("E", "N", &n, &one, &n, H.data(), &n, real.data(), imaginary.data(), &none, &one, work.data(), &lwork,
             &info);
-    std::vector<std::complex<double>> values;
+    std::pmr::vector<std::complex<double>> values(memory);
+    values.reserve(size);
     for (std::size_t i = static_cast<std::size_t>(std::max(info, 0)); i < size && info >= 0; ++i)
         if (std::isfinite(real[i]) && std::isfinite(imaginary[i])) values.emplace_back(real[i], imaginary[i]);
     return values;
 }
 
-std::vector<std::complex<double>> leja_order(std::vector<std::complex<double>> points, int n) {
+std::pmr::vector<std::complex<double>> leja_order(std::span<const std::complex<double>> given, int n,
+                                                  std::pmr::memory_resource* memory) {
     const auto count = static_cast<std::size_t>(n);
+    std::pmr::vector<std::complex<double>> points(given.begin(), given.end(), memory);
     for (auto& point : points)
         if (std::abs(point.imag()) < 1e-12 * std::abs(point)) point = point.real();
     std::erase_if(points, [](const auto& point) { return point.imag() < 0; });
     if (points.empty()) points.emplace_back(0);
-    std::vector<std::complex<double>> ordered;
-    auto left = points;
+    std::pmr::vector<std::complex<double>> ordered(memory), left(points, memory);
+    ordered.reserve(count + 1);
     while (ordered.size() < count) {
         if (left.empty()) left = points;
         const auto farness = [&](const std::complex<double>& point) {
@@ -48,18 +52,25 @@ std::vector<std::complex<double>> leja_order(std::vector<std::complex<double>> p
     return ordered;
 }
 
-NewtonBasis::NewtonBasis(Kind kind, int length, int columns)
+NewtonBasis::NewtonBasis(Kind kind, int length, int columns, int most)
     : kind_(kind), length_(length), shifts_(static_cast<std::size_t>(columns)) {
+    const auto n = static_cast<std::size_t>(most);
+    // H, what LAPACK needs, four lists of Ritz values and the shifts; and some for their alignment.
+    if (most > 0) scratch_.resize(8 * (n * n + 13 * n) + 16 * (4 * n + 2 * static_cast<std::size_t>(length)) + 1024);
     for (auto& shifts : shifts_) shifts.sigma.assign(static_cast<std::size_t>(length), 0);
 }
 
 void NewtonBasis::choose(const SmallMatrix<double>& H, int k, int j) {
-    std::vector<double> block;
+    auto& [sigma, known, theta, size] = shifts_[static_cast<std::size_t>(j)];
+    if (chosen_ && k <= known) return;
+    std::pmr::monotonic_buffer_resource memory(scratch_.data(), scratch_.size());
+    std::pmr::vector<double> block(&memory);
+    block.reserve(static_cast<std::size_t>(k) * static_cast<std::size_t>(k));
     for (int c = 0; c < k; ++c)
         for (int i = 0; i < k; ++i) block.push_back(i <= c + 1 ? H(i, c, j) : 0);
     chosen_ = true;
     if (k == 0) return;
-    const auto ritz = hessenberg_eigenvalues(block, k);
+    const auto ritz = hessenberg_eigenvalues(block, k, &memory);
     if (ritz.empty()) return;
     double lowest = INFINITY, highest = -INFINITY, largest = 0, radius = 0;
     for (const auto& value : ritz) {
@@ -68,12 +79,12 @@ void NewtonBasis::choose(const SmallMatrix<double>& H, int k, int j) {
         largest = std::max(largest, std::abs(value));
     }
     for (const auto& value : ritz) radius = std::max(radius, std::abs(value - (lowest + highest) / 2));
-    auto& [sigma, theta, size] = shifts_[static_cast<std::size_t>(j)];
+    known = k;
     size = largest;
     theta = kind_ != monomial && radius > 0.01 * largest ? radius : largest;
     if (!(theta > 0)) theta = 1;
-    if (kind_ == newton) sigma = leja_order(ritz, length_);
-    if (kind_ == chebyshev) std::ranges::copy(chebyshev_shifts(length_, lowest, highest), sigma.begin());
+    if (kind_ == newton) std::ranges::copy(leja_order(ritz, length_, &memory), sigma.begin());
+    if (kind_ == chebyshev) std::ranges::copy(chebyshev_shifts(length_, lowest, highest, &memory), sigma.begin());
 }
 
 bool NewtonBasis::second_of_pair(int from_begin) const {
@@ -83,7 +94,7 @@ bool NewtonBasis::second_of_pair(int from_begin) const {
 
 void NewtonBasis::step(int from_begin, SmallMatrix<double>& B, int i) const {
     for (int j = 0; j < B.columns(); ++j) {
-        const auto& [sigma, theta, size] = shifts_[static_cast<std::size_t>(j)];
+        const auto& [sigma, known, theta, size] = shifts_[static_cast<std::size_t>(j)];
         const auto& shift = sigma[static_cast<std::size_t>(from_begin)];
         // Of a pair that the end of a block cuts, the real part is left.
         for (int k = 0; k < i; ++k) B(k, i, j) = 0;

@@ -90,6 +90,7 @@ public:
         }
         ++cycles_;
         done_ = 0;
+        enough_ = false;
         return true;
     }
 
@@ -117,14 +118,15 @@ public:
             rr[j] = at(j).estimate;
         }
         done_ = c + 1;
-        const bool enough = stop_.estimated(iterations_ + done_, rr);
+        enough_ = stop_.estimated(iterations_ + done_, rr);
         for (int j = 0; j < V_.width(); ++j) {
             at(j).active_in_cycle = at(j).active_in_cycle && stop_.above_target(j);
             if (!active_in_cycle(j)) R(c + 1, c + 1, j) = H(c + 1, c, j) = T{};
         }
-        return enough || !any_active_in_cycle();
+        return enough();
     }
-    bool any_active_in_cycle() const { return std::ranges::any_of(columns_, &Column::active_in_cycle); }
+    /// Whether the cycle is to end with the columns of H that it has.
+    bool enough() const { return enough_ || std::ranges::none_of(columns_, &Column::active_in_cycle); }
 
     /// Ends a cycle: x += M⁻¹ Q y.
     void end() {
@@ -169,11 +171,13 @@ private:
     /// q₀ := b − Ax, or M⁻¹(b − Ax) with M on the left, whose squared norm is natural_. Returns ‖b − Ax‖².
     Scalars<T> start_vector() {
         auto r = left_ ? step_ : Q[0];
-        if (cycles_ == 0)
+        const bool first = cycles_ == 0;
+        if (first)
             stop_.initial_residual(A_, b_, x_, r);
         else
             residual(V_, A_, b_, x_, r);
-        if (left_) M_.apply(r, Q[0]);
+        if (!left_) return natural_ = first ? stop_.initial_squares(r) : V_.start(dot(r, r)).wait()[0];
+        M_.apply(r, Q[0]);
         auto [rr, natural] = V_.start(dot(r, r), dot(Q[0], Q[0])).wait();
         natural_ = natural;
         for (int j = 0; j < V_.width(); ++j) ratio_[j] = natural[j] > T{} ? rr[j] / natural[j] : T{1};
@@ -247,9 +251,9 @@ private:
     Panel<T> Z_;  // M⁻¹ Q, of a flexible M
     SmallMatrix<T> U_, g_, y_, rotations_;
     std::pmr::vector<Column> columns_;
-    Scalars<T> natural_{V_.width()}, ratio_{V_.width()}, undo_{V_.width()};
+    Scalars<T> natural_{V_.width()}, ratio_{V_.width(), T{1}}, undo_{V_.width()};
     int iterations_ = 0, cycles_ = 0, done_ = 0;
-    bool fell_short_ = false;
+    bool fell_short_ = false, enough_ = false;
 };
 
 /// GMRES with restarts: cycle after cycle, each from the recomputed residual. `cycle` extends H by up to m columns, and

@@ -4,17 +4,18 @@
 #include <string_view>
 
 #include "stretto/methods/parts/arnoldi.hpp"
+#include "stretto/methods/parts/orthogonality.hpp"
 
 namespace stretto {
 
 /// Orthonormalises a block W of n vectors against those before it, Q, and among themselves:
 ///
 ///   pip    products with Q and Gram matrix in one reduction, Cholesky of WᵀW − SᵀS
-///   pip2   the same, and once more where a vector of the block lost more than 99.7 % of its length: 1 or 2 reductions
+///   pip2   the same, and once more where that would lose too much orthogonality: 1 or 2 reductions
 ///   bcgs2  classical block Gram–Schmidt with CholQR, twice, 4 reductions
 ///
-/// A block that is no good from some vector on is cut there: Cholesky stops at a pivot that rounding cannot tell from
-/// zero.
+/// A block that is no good from some vector on is cut there: where nothing is known any more of the length that is left
+/// of it, or rounding cannot tell that from zero.
 template <class T>
 class BlockGramSchmidt {
 public:
@@ -24,11 +25,13 @@ public:
     BlockGramSchmidt(Space<T>& space, int m, int n, Kind orth)
         : kind(orth),
           V_(space),
-          first_(m + 1, n, space.width(), &space.memory()),
+          first_(m + 2, n, space.width(), &space.memory()),
           second_(first_),
           T1_(n, n, space.width(), &space.memory()),
-          T2_(T1_) {
-        space.reserve_products(m + 1, n);
+          T2_(T1_),
+          lengths_(n, 1, space.width(), &space.memory()),
+          loss_(n, &space.memory()) {
+        space.reserve_products(m + 2, n);
     }
 
     /// (W − Q S) T⁻¹ =: W for W = q_{j+1} … q_{j+n} and Q = q_0 … q_j; R gets S and T in its columns j + 1 … j + n.
@@ -50,16 +53,18 @@ public:
             compose_coefficients(K, rows, n, true);
             return n;
         }
-        V_.start(dots(all, W(n))).wait(first_, 0, 0, n);
-        n = project(K, first_, T1_, rows, n);
+        const auto last = K.Q.part(j, 1);
+        V_.start(dots(all, W(n)), dots(last, last)).wait(first_, 0, 0, n);
+        n = project(K, first_, T1_, rows, n, first_.entry(rows + n, 0));
         if (n == 0) return 0;
-        if (kind == pip || smallest_ > enough) {
+        if (kind == pip || most_lost_ <= OrthogonalityLoss<T>::tolerable) {
             V_.run(W(n) <<= (W(n) - Q * S1) / T1);
             compose_coefficients(K, rows, n, false);
             return n;
         }
-        V_.start(W(n) <<= (W(n) - Q * S1) / T1, dots(K.Q.part(0, rows + n), W(n))).wait(second_, 0, 0, n);
-        n = project(K, second_, T2_, rows, n);
+        V_.start(W(n) <<= (W(n) - Q * S1) / T1, dots(K.Q.part(0, rows + n), W(n)), dots(last, last))
+            .wait(second_, 0, 0, n);
+        n = project(K, second_, T2_, rows, n, second_.entry(rows + n, 0));
         V_.run(W(n) <<= (W(n) - Q * S2) / T2);
         compose_coefficients(K, rows, n, true);
         return n;
@@ -68,50 +73,56 @@ public:
     Kind kind;
 
 private:
-    // Orthogonal to 1e-10 or so after one pass: GMRES takes the same iterations as with fully orthogonal vectors.
-    static constexpr T enough = 1e-5;
-
     /// T := Cholesky factor of WᵀW − SᵀS, products being S on top of WᵀW.
-    int project(const Arnoldi<T>& K, const SmallMatrix<T>& products, SmallMatrix<T>& triangle, int rows, int n) {
+    int project(const Arnoldi<T>& K, const SmallMatrix<T>& products, SmallMatrix<T>& triangle, int rows, int n,
+                const T* square_of_last) {
         for (int column = 0; column < V_.width(); ++column)
-            for (int c = 0; c < n; ++c)
+            for (int c = 0; c < n; ++c) {
+                lengths_(c, 0, column) = products(rows + c, c, column);
                 for (int i = 0; i <= c; ++i) {
                     T sum = products(rows + i, c, column);
                     for (int k = 0; k < rows; ++k) sum -= products(k, i, column) * products(k, c, column);
                     triangle(i, c, column) = sum;
                 }
-        return factor(K, triangle, n, [&](int c, int column) { return products(rows + c, c, column); });
-    }
-    int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n) {
-        return factor(K, triangle, n, [&](int c, int column) { return triangle(c, c, column); });
+            }
+        return factor(K, triangle, n, square_of_last);
     }
 
     /// Cholesky in place, upper triangle; as many columns as are good for all that go on. A right-hand side that does
     /// not go on gets zeros.
-    template <class Size>
-    int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n, Size size) {
+    int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n, const T* square_of_last = nullptr) {
         constexpr T vanishing = 1e-14;
-        smallest_ = 1;
+        most_lost_ = 0;
         for (int column = 0; column < V_.width(); ++column) {
             if (!K.active_in_cycle(column)) {
                 for (int c = 0; c < n; ++c) triangle(c, c, column) = T{};
                 continue;
             }
+            T lost{};
+            loss_.begin(square_of_last ? square_of_last[column] : T{1});
+            const auto entry = [&](int i, int k) { return triangle(i, k, column); };
+            const auto length = [&](int i) { return lengths_(i, 0, column); };
             for (int c = 0; c < n; ++c) {
-                const T length = size(c, column);
+                if (!square_of_last) lengths_(c, 0, column) = triangle(c, c, column);
                 for (int i = 0; i < c; ++i) {
                     for (int k = 0; k < i; ++k)
                         triangle(i, c, column) -= triangle(k, i, column) * triangle(k, c, column);
                     triangle(i, c, column) /= triangle(i, i, column);
                 }
                 for (int k = 0; k < c; ++k) triangle(c, c, column) -= triangle(k, c, column) * triangle(k, c, column);
-                if (!(triangle(c, c, column) > vanishing * length)) {
+                if (!(triangle(c, c, column) > vanishing * length(c))) {
                     n = c;
                     break;
                 }
-                smallest_ = std::min(smallest_, triangle(c, c, column) / length);
                 triangle(c, c, column) = std::sqrt(triangle(c, c, column));
+                const T so_far = loss_.extend(0, c, entry, length);
+                if (!(so_far <= OrthogonalityLoss<T>::meaningless)) {
+                    n = c;
+                    break;
+                }
+                lost = so_far;
             }
+            most_lost_ = std::max(most_lost_, lost);
         }
         return n;
     }
@@ -135,7 +146,9 @@ private:
 
     Space<T>& V_;
     SmallMatrix<T> first_, second_, T1_, T2_;
-    T smallest_{};  // pivot of the last factorisation, relative to the square of the vector's length
+    SmallMatrix<T> lengths_;  // squared, of the vectors whose factor is computed
+    OrthogonalityLoss<T> loss_;
+    T most_lost_{};
 };
 
 }  // namespace stretto

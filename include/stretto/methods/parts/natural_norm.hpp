@@ -23,6 +23,16 @@ public:
             if (stop_.active(j) && natural[j] <= next_[j]) return true;
         return false;
     }
+    /// Whether some column is about to pass.
+    bool near(const Scalars<T>& natural) const {
+        constexpr T about = 2;  // ‖r‖², over the target's
+        const auto rr = (*this)(natural);
+        for (int j = 0; j < natural.columns(); ++j) {
+            const T target = static_cast<T>(stop_.columns()[j].target);
+            if (stop_.active(j) && rr[j] <= about * target * target) return true;
+        }
+        return false;
+    }
     void measured(const Scalars<T>& natural, const Scalars<T>& rr) {
         ratio_ = rr / natural;
         for (int j = 0; j < rr.columns(); ++j) expect(j, natural[j], rr[j]);
@@ -38,5 +48,16 @@ private:
     const Verdict<T>& stop_;
     Scalars<T> ratio_, next_;
 };
+
+/// (r, M⁻¹r) and ‖r‖² of the true residual r of x, and the squares of M⁻¹r − ρ v and of v, on their way: how far the
+/// recurrence, for which M⁻¹r is ρ v, has left the truth. r and z are overwritten, one vector where there is no M.
+template <class T>
+InFlight<T, 4> measure(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
+                       const Scalars<T>& rho, MultiVector<T> v, MultiVector<T> r, MultiVector<T> z) {
+    const auto safeguard = V.ledger().enter(Phase::safeguard);
+    residual(V, A, b, x, r);
+    M.apply(r, z);
+    return V.start(dot(r, z), dot(r, r), z <<= z - rho * v, dot(z, z), dot(v, v));
+}
 
 }  // namespace stretto

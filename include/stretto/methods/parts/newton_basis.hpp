@@ -2,6 +2,8 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,12 +14,14 @@ namespace stretto {
 
 /// The eigenvalues of a Hessenberg matrix, n × n by columns, which is overwritten (LAPACK's dhseqr); none where they
 /// cannot be computed.
-std::vector<std::complex<double>> hessenberg_eigenvalues(std::span<double> H, int n);
+std::pmr::vector<std::complex<double>> hessenberg_eigenvalues(
+    std::span<double> H, int n, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
 /// n of the points, in Leja order: each the farthest, by the product of distances, from those before it. A pair of
 /// conjugates stays together, the one with the positive imaginary part first; of a pair that the end cuts the real part
 /// is left. The points are used again where they are too few.
-std::vector<std::complex<double>> leja_order(std::vector<std::complex<double>> points, int n);
+std::pmr::vector<std::complex<double>> leja_order(std::span<const std::complex<double>> points, int n,
+                                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
 /// The way from one vector of a Krylov basis to the next where nothing orthonormal is known yet:
 /// θ v_{i+1} = (A − σ_i) v_i, in real arithmetic for a pair of conjugates: θ v_{i+1} = (A − Re σ_i) v_i + (Im σ_i)²/θ
@@ -27,10 +31,10 @@ public:
     enum Kind { newton, chebyshev, monomial };
     static constexpr std::string_view names[] = {"newton", "chebyshev", "monomial"};
 
-    /// No shifts: the monomial basis, until they are chosen.
-    NewtonBasis(Kind kind, int length, int columns);
+    /// No shifts: the monomial basis, until they are chosen, which allocates nothing for up to `most` columns of H.
+    NewtonBasis(Kind kind, int length, int columns, int most = 0);
 
-    /// Takes the Ritz values of the first k columns of H for right-hand side j.
+    /// Takes the Ritz values of the first k columns of H for right-hand side j, where it has fewer.
     void choose(const SmallMatrix<double>& H, int k, int j);
 
     /// Column i of B, A V = V B, for the step of this number from the beginning of a block, 0 … length − 1.
@@ -46,6 +50,7 @@ public:
 private:
     struct Shifts {
         std::vector<std::complex<double>> sigma;
+        int ritz_values = 0;  // that they come from
         double theta = 1;
         double largest = 0;  // Ritz value
     };
@@ -53,6 +58,7 @@ private:
     Kind kind_;
     int length_;
     bool chosen_ = false;
+    std::vector<std::byte> scratch_;
     std::vector<Shifts> shifts_;
 };
 

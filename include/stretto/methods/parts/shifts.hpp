@@ -10,6 +10,11 @@
 
 namespace stretto {
 
+/// The largest Ritz value found so far, with its margin: kept, so that the next solve need not look for it.
+struct LargestRitzValue {
+    double bound = 0;
+};
+
 /// The largest eigenvalue of a symmetric tridiagonal matrix, to about seven digits: θ is above it when the elimination
 /// of θI − T meets positive pivots only.
 inline double largest_eigenvalue(std::span<const double> diagonal, std::span<const double> off_diagonal) {
