@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
         auto system =
             stretto::LinearSystem::from_rows(comm, std::span<const int>(start), std::span<const long>(columns), values,
                                              {.precond = "block_jacobi:ilu0"});
-        if (comm.rank() == 0) std::printf("%s\n", system.structure().hint().c_str());
+        if (comm.rank() == 0) std::printf("%s\n", stretto::hint(system.structure(), comm.size()).c_str());
 
         // The two values of a row are neighbours.
         constexpr int m = 2;

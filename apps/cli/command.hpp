@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "stretto/comm/comm.hpp"
@@ -19,6 +20,7 @@ struct Interrupted {};
 struct Context {
     stretto::MpiComm* mpi;  ///< null for commands without MPI
     const std::atomic<bool>& interrupt;
+    std::string program;  ///< as it was typed
 };
 
 /// A command of `stretto`. Those with MPI run on all ranks together, throw stretto::InputError on every rank alike, and

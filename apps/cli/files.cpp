@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "show/print.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/io/result_json.hpp"
@@ -18,14 +19,20 @@
 using namespace stretto;
 using nlohmann::ordered_json;
 
+static InputError cannot_write(const std::string& path, int error) {
+    return InputError(
+        fmt::format("cannot write {}{}{}", path, error != 0 ? ": " : "", error != 0 ? std::strerror(error) : ""));
+}
+
 void write_text(const std::string& path, const std::string& text) {
     if (path == "-") {
-        std::fputs(text.c_str(), stdout);
+        write_out(text);
         return;
     }
+    errno = 0;
     std::ofstream file(path);
     file << text;
-    if (!file.flush()) throw InputError("cannot write " + path);
+    if (!file.flush()) throw cannot_write(path, errno);
 }
 
 void write_json(const std::string& path, const ordered_json& members) {
@@ -61,17 +68,18 @@ CsrMatrix<double> load_matrix(Comm& comm, const std::string& problem, const std:
     return {comm, std::move(partition), std::move(rows), threads, Storage(storage)};
 }
 
-/// Leaves no file behind, also where another run checks the same name at the same time.
-static bool writable(const std::string& path) {
+/// Why it cannot be written, an errno; 0: it can. Leaves no file behind, also where another run checks the same name at
+/// the same time.
+static int error_of_writing(const std::string& path) {
     if (const int created = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); created >= 0) {
         close(created);
-        return unlink(path.c_str()) == 0;
+        return unlink(path.c_str()) == 0 ? 0 : errno;
     }
-    if (errno != EEXIST) return false;
+    if (errno != EEXIST) return errno;
     std::error_code error;
-    if (std::filesystem::is_directory(path, error)) return false;
+    if (std::filesystem::is_directory(path, error)) return EISDIR;
     // ENOENT: the other run's check has just taken its file away.
-    return access(path.c_str(), W_OK) == 0 || errno == ENOENT;
+    return access(path.c_str(), W_OK) == 0 || errno == ENOENT ? 0 : errno;
 }
 
 void check_outputs(const std::vector<std::string>& inputs, const std::string& json,
@@ -88,7 +96,7 @@ void check_outputs(const std::vector<std::string>& inputs, const std::string& js
     const auto check = [&](const std::string& path) {
         if (path.empty()) return;
         if (path == "-") throw InputError("only --json can go to standard output (-)");
-        if (!writable(path)) throw InputError("cannot write " + path);
+        if (const int error = error_of_writing(path); error != 0) throw cannot_write(path, error);
         std::error_code error;
         const bool device = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
         if (!device && !taken.insert(place(path)).second)

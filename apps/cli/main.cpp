@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <optional>
 #include <string>
 
 #include "command.hpp"
+#include "show/print.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 #include "stretto/io/result_json.hpp"
 
 namespace {
@@ -32,10 +33,25 @@ const Command* find_command(const std::string& name) {
 }
 
 [[noreturn]] void refuse_command(const std::string& name) {
-    std::string names;
-    for (const Command* each : commands)
-        names += fmt::format("{}{}", names.empty() ? "" : each == *std::rbegin(commands) ? " and " : ", ", each->name);
-    throw stretto::InputError(fmt::format("there is no command '{}'; there are {}", name, names));
+    throw stretto::InputError(stretto::refusal(fmt::format("there is no command '{}'", name), name,
+                                               stretto::names_of(commands, &Command::name)));
+}
+
+/// What is wrong with the words of a command. One that no option took comes first: a misspelt option is the reason why
+/// another is missing.
+std::string complaint(const CLI::App& parser, const CLI::ParseError& error) {
+    const auto extras = parser.remaining();
+    const auto option = std::ranges::find_if(extras, [](const auto& each) { return each.starts_with('-'); });
+    if (option != extras.end()) {
+        const auto name = option->substr(0, option->find('='));
+        std::vector<std::string> names;
+        for (const auto* each : parser.get_options())
+            if (!each->get_positional()) names.push_back(each->get_name());
+        const auto near = stretto::meant(name, std::vector<std::string_view>(names.begin(), names.end()));
+        return fmt::format("{} has no option {}{}", parser.get_name(), name,
+                           near.empty() ? "" : fmt::format(": did you mean {}?", near));
+    }
+    return extras.empty() ? error.what() : fmt::format("unexpected argument '{}'", extras.front());
 }
 
 int run(int argc, char** argv, int rank, bool with_mpi) {
@@ -45,10 +61,13 @@ int run(int argc, char** argv, int rank, bool with_mpi) {
     const std::string asked = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
     if (!asked.empty() && !find_command(asked)) refuse_command(asked);
     std::function<int(const Context&)> work;
+    const CLI::App* asked_parser = &app;
     for (const Command* command : commands) {
         auto* const parser = app.add_subcommand(command->name, command->help);
         auto run_it = command->options(*parser);
-        if (command->name == asked) work = std::move(run_it);
+        if (command->name != asked) continue;
+        work = std::move(run_it);
+        asked_parser = parser;
     }
     try {
         app.parse(argc, argv);
@@ -56,14 +75,15 @@ int run(int argc, char** argv, int rank, bool with_mpi) {
         return rank == 0 ? app.exit(done) : 0;
     } catch (const CLI::ParseError& error) {
         if (rank == 0)
-            fmt::print(stderr, "stretto: {}\nTry: stretto{}{} --help\n", error.what(), asked.empty() ? "" : " ", asked);
+            print_error("stretto: {}\nTry: stretto{}{} --help\n", complaint(*asked_parser, error),
+                        asked.empty() ? "" : " ", asked);
         return exit_bad_input;
     }
-    if (!with_mpi) return work({nullptr, interrupted});
+    if (!with_mpi) return work({nullptr, interrupted, argv[0]});
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     stretto::MpiComm mpi(MPI_COMM_WORLD);
-    return work({&mpi, interrupted});
+    return work({&mpi, interrupted, argv[0]});
 }
 
 /// Input errors come up on all ranks alike; one of them says so. Anything else may be this rank's own trouble.
@@ -71,14 +91,14 @@ int run_and_report(int argc, char** argv, int rank, bool with_mpi) {
     try {
         return run(argc, argv, rank, with_mpi);
     } catch (const stretto::InputError& error) {
-        if (rank == 0) fmt::print(stderr, "stretto: {}\n", error.what());
+        if (rank == 0) print_error("stretto: {}\n", error.what());
         return exit_bad_input;
     } catch (const Interrupted&) {
-        if (rank == 0) fmt::print(stderr, "stretto: interrupted before the solve began\n");
+        if (rank == 0) print_error("stretto: interrupted before the solve began\n");
         return exit_not_converged;
     } catch (const std::exception& error) {
         const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
-        fmt::print(stderr, "stretto: rank {}: {}\n", rank, memory ? "out of memory" : error.what());
+        print_error("stretto: rank {}: {}\n", rank, memory ? "out of memory" : error.what());
         if (with_mpi) MPI_Abort(MPI_COMM_WORLD, exit_bad_input);  // the others would wait for it forever
         return exit_bad_input;
     }
@@ -97,8 +117,9 @@ int main(int argc, char** argv) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     }
     int code = run_and_report(argc, argv, rank, with_mpi);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-        fmt::print(stderr, "stretto: cannot write to standard output\n");
+    if (!flush_out()) {
+        print_error("stretto: cannot write to standard output{}{}\n", output_error != 0 ? ": " : "",
+                    output_error != 0 ? std::strerror(output_error) : "");
         code = exit_bad_input;
     }
     if (with_mpi) MPI_Finalize();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
+#include <algorithm>
 #include <charconv>
 
+#include "stretto/core/text.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/sparse/storage.hpp"
 
@@ -17,6 +19,17 @@ CLI::Validator number(double minimum, double maximum, const char* what) {
                 return valid ? "" : "'" + text + "' is not " + what;
             },
             "", "number"};
+}
+
+CLI::Validator whole_number(double minimum, double maximum, const char* what) {
+    return {[=](std::string& text) -> std::string {
+                const auto value = parse_count(text);
+                const auto as_double = static_cast<double>(value.value_or(0));
+                if (!value || as_double < minimum || as_double > maximum) return "'" + text + "' is not " + what;
+                text = std::to_string(*value);
+                return "";
+            },
+            "", "whole number"};
 }
 
 void add_machine_option(CLI::App& app, std::string& machine) {
@@ -47,13 +60,15 @@ void add_storage_option(CLI::App& app, std::string& storage) {
 }
 
 void add_threads_option(CLI::App& app, int& threads) {
-    app.add_option("--threads", threads, "Threads of a rank (default: OMP_NUM_THREADS, else its share of the cores)")
-        ->check(number(1, 1024, "a number of threads from 1 to 1024"));
+    app.add_option(
+           "--threads", threads,
+           "Threads of a rank (default: OMP_NUM_THREADS, else its share of the cores, or 1 where the problem is small)")
+        ->transform(whole_number(1, 1024, "a number of threads from 1 to 1024"));
 }
 
 void add_columns_option(CLI::App& app, int& columns) {
     app.add_option("--columns", columns, "Right-hand sides solved together")
-        ->check(number(1, max_columns, "a number of columns from 1 to 64"));
+        ->transform(whole_number(1, max_columns, "a number of columns from 1 to 64"));
 }
 
 void add_json_option(CLI::App& app, std::string& json, const char* what) {
@@ -66,20 +81,24 @@ ChosenComm::ChosenComm(MpiComm& mpi, const CommArguments& asked) : mpi_(mpi) {
     if (!asked.latency.empty()) slow_.emplace(mpi, parse_latency(asked.latency));
 }
 
+AskedMethod asked_method(const std::string& text) {
+    const Spec spec = parse_spec(text);
+    const Method& method = find_method(spec.name);
+    (void)Options(spec, method.options);
+    return {text, &method};
+}
+
 std::vector<AskedMethod> SolveArguments::asked_methods() const {
     std::vector<AskedMethod> all;
-    for (const auto& text : methods) {
-        const Spec spec = parse_spec(text);
-        const Method& method = find_method(spec.name);
-        (void)Options(spec, method.options);
-        all.push_back({text, &method});
-    }
+    std::ranges::transform(methods, std::back_inserter(all), asked_method);
     return all;
 }
 
 void add_solve_options(CLI::App& app, SolveArguments& solve) {
-    app.add_option("--method", solve.methods, "NAME[:key=value,…]; repeat it to compare several")
+    app.add_option("--method", solve.methods,
+                   "One method, NAME[:key=value,…]; several are compared: --method cg --method pipelined_cg")
         ->required()
+        ->option_text("NAME REQUIRED")
         ->allow_extra_args(false);
     app.add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")->capture_default_str();
     const auto tolerance = number(0, 1e300, "a tolerance from 0 up");
@@ -93,7 +112,7 @@ void add_solve_options(CLI::App& app, SolveArguments& solve) {
         ->check(CLI::IsMember({"true", "recurrence"}))
         ->capture_default_str();
     app.add_option("--max-it", solve.max_iterations, "Iteration limit")
-        ->check(number(0, 2e9, "a number of iterations from 0 to 2e9"))
+        ->transform(whole_number(0, 2e9, "a number of iterations from 0 to 2e9"))
         ->capture_default_str();
     app.add_option("--formulation", solve.formulation, "One pass over memory per group of statements, or per statement")
         ->check(CLI::IsMember({"merged", "basic"}))

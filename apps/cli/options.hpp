@@ -14,6 +14,8 @@
 
 /// A number within limits, which excludes what is no number, with the message that it is not `what`.
 CLI::Validator number(double minimum, double maximum, const char* what);
+/// The same for whole numbers, also written as 1e5: with transform, for it writes them out.
+CLI::Validator whole_number(double minimum, double maximum, const char* what);
 
 /// How processes communicate.
 struct CommArguments {
@@ -42,9 +44,12 @@ private:
 
 /// A --method.
 struct AskedMethod {
-    std::string text;  ///< NAME[:key=value,…]
-    const stretto::Method* method;
+    std::string text;               ///< NAME[:key=value,…]
+    const stretto::Method* method;  ///< null: auto, until it is chosen
 };
+
+/// Throws stretto::InputError where it is none, or has options that it does not take.
+AskedMethod asked_method(const std::string& text);
 
 /// What `stretto solve`, `bem` and `kernel` take alike.
 struct SolveArguments {
@@ -57,14 +62,13 @@ struct SolveArguments {
     bool insist = false;  ///< also on what the structure of the matrix speaks against
     double rtol = 1e-8;
     double atol = 0;
-    int max_iterations = 10000;
+    int max_iterations = 100000;
     std::string formulation = "merged", verify = "true";
     int threads = 0;  ///< 0: the cores of the node over its ranks
     std::string json, history, solution, plot, trace;
     bool true_residuals = false;  ///< in history and plot
     bool progress = false;        ///< also where standard error is no terminal
 
-    /// Throws stretto::InputError where one is none, or has options that it does not take.
-    std::vector<AskedMethod> asked_methods() const;
+    std::vector<AskedMethod> asked_methods() const;  ///< Throws as asked_method.
 };
 void add_solve_options(CLI::App& app, SolveArguments& solve);

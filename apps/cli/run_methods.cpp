@@ -60,7 +60,7 @@ std::vector<std::string> files_of_methods(std::span<const AskedMethod> methods, 
         return {file};
     }
     std::vector<std::string> files;
-    for (const auto& each : methods) files.push_back(std::string(file).replace(at, 2, each.method->name));
+    for (const auto& each : methods) files.push_back(std::string(file).replace(at, 2, parse_spec(each.text).name));
     return files;
 }
 
@@ -103,7 +103,8 @@ int solve_methods(const Comm& comm, const SolveArguments& arguments, std::span<c
         if (options.history) report.keep_history(result);
         if (plot) plot->add(method.text, result);
         attempt([&] { use.keep(k, x); });
-        all_converged = all_converged && result.passed();
+        const bool least_squares = system.least_squares && result.status == Status::least_squares;
+        all_converged = all_converged && (result.passed() || least_squares);
         if (result.status == Status::interrupted) break;
     }
     if (table) report.print_foot();

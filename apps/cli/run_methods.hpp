@@ -22,6 +22,7 @@ struct SystemToSolve {
     std::vector<double> guess;
     int threads;
     const std::atomic<bool>& interrupt;
+    bool least_squares = false;  ///< is what was asked for, where b is outside of the range of A
 };
 
 /// What a command does with a result.
@@ -29,6 +30,13 @@ struct ResultUse {
     /// Before it is reported.
     std::function<void(const AskedMethod& method, stretto::Result& result, const std::vector<double>& x)> review;
     std::function<void(std::size_t method, const std::vector<double>& x)> keep;  ///< after that; may fail to write
+};
+
+/// What is looked at before anything is read.
+struct Plan {
+    std::vector<AskedMethod> methods;
+    std::vector<std::string> solutions;
+    std::optional<Plot> plot;
 };
 
 /// Outputs that do not fit the methods. Throws InputError.

@@ -19,6 +19,7 @@
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/csr.hpp"
 #include "stretto/statements/multivector.hpp"
+#include "stretto/system/advice.hpp"
 #include "stretto/system/linear_system.hpp"
 #include "stretto/system/prepare.hpp"
 #include "stretto/system/structure.hpp"

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "stretto/comm/collective.hpp"
+#include "stretto/core/names.hpp"
 
 namespace stretto {
 namespace {
@@ -49,7 +53,9 @@ std::string read_text(const Comm& comm, const std::string& path) {
     agree(comm, [&] {
         if (comm.rank() != 0) return;
         std::ifstream file(path, std::ios::binary);
-        if (!file) throw InputError("cannot read " + path);
+        if (!file) throw InputError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+        std::error_code error;
+        if (std::filesystem::is_directory(path, error)) throw InputError(path + " is a directory");
         text.assign(std::istreambuf_iterator<char>(file), {});
         if (text.size() > std::size_t{1} << 30) throw InputError(path + ": meshes above 1 GiB are not read");
     });
@@ -75,25 +81,25 @@ std::span<const BemProblemKind> bem_problems() {
 BemProblem make_bem_problem(const Comm& comm, const std::string& text) {
     BemProblem problem;
     auto& mesh = problem.mesh;
-    if (text.starts_with("mesh:")) {
-        const std::string path = text.substr(5);
+    if (text == "mesh" || text.starts_with("mesh:")) {
+        const std::string path = text.substr(std::min(text.size(), std::size_t{5}));
         if (path.empty()) throw InputError("mesh: the name of a file is missing, as in mesh:part.stl");
         mesh = parse_mesh(path, read_text(comm, path));
-        const auto before = mesh.triangles;
-        check_mesh(mesh, path);
-        problem.turned = before != mesh.triangles;
+        const auto welded = weld(mesh);
+        problem.remarks = check_mesh(mesh, path);
+        if (!welded.empty()) problem.remarks.insert(problem.remarks.begin(), welded);
         problem.surface = mesh.surfaces();
         problem.potential.assign(static_cast<std::size_t>(*std::ranges::max_element(problem.surface)) + 1, 1.0);
         return problem;
     }
+    for (const auto* ending : {".stl", ".off", ".obj"})
+        if (text.ends_with(ending))
+            throw InputError(fmt::format("there is no boundary element problem '{0}': did you mean mesh:{0}?", text));
     const Spec spec = parse_spec(text);
     const auto kind = std::ranges::find(bem_problems(), spec.name, &BemProblemKind::name);
-    if (kind == bem_problems().end() || spec.name == "mesh") {
-        std::string names;
-        for (const auto& each : bem_problems())
-            names += fmt::format("{}{}:{}", names.empty() ? "" : ", ", each.name, each.arguments);
-        throw InputError(fmt::format("there is no boundary element problem '{}'; there are {}", spec.name, names));
-    }
+    if (kind == bem_problems().end())
+        throw InputError(refusal(fmt::format("there is no boundary element problem '{}'", spec.name), spec.name,
+                                 names_of(bem_problems(), &BemProblemKind::name)));
     const Options options(spec, kind->options);
     const double n = options.number("n");
     if (spec.name == "cube") {

@@ -94,7 +94,11 @@ void add_polygon(TriangleMesh& mesh, const std::vector<Index>& corners, const Li
         for (std::size_t k = 2; k < count; ++k) mesh.triangles.push_back(triangle(from, k));
         return;
     }
-    lines.fail("a face that cannot be cut into triangles from one of its corners: cut it before");
+    const Point& p = mesh.vertices[static_cast<std::size_t>(corners[0])];
+    lines.fail(
+        fmt::format("the face that begins at ({:.9g}, {:.9g}, {:.9g}) cannot be cut into triangles from one of its "
+                    "corners: cut it before",
+                    p[0], p[1], p[2]));
 }
 
 TriangleMesh parse_off(std::string_view name, std::string_view text) {

@@ -14,6 +14,10 @@ void dhseqr_(const char* job, const char* vectors, const int* n, const int* low,
 void dgelsy_(const int* m, const int* n, const int* columns, double* a, const int* lda, double* b, const int* ldb,
              int* pivots, const double* rcond, int* rank, double* work, const int* size, int* info);
 
+/// A = U Σ Vᵀ; `a` is overwritten, `v` is Vᵀ.
+void dgesvd_(const char* want_u, const char* want_v, const int* m, const int* n, double* a, const int* lda, double* s,
+             double* u, const int* ldu, double* v, const int* ldv, double* work, const int* size, int* info);
+
 /// P A = L U.
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
 

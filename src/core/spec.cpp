@@ -2,7 +2,6 @@
 #include "stretto/core/spec.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +9,7 @@
 #include <stdexcept>
 
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 
 namespace stretto {
 namespace {
@@ -17,8 +17,8 @@ namespace {
 double parse_choice(const std::string& name, const OptionInfo& option, const std::string& text) {
     const auto found = std::ranges::find(option.choices, text);
     if (found == option.choices.end())
-        throw InputError(fmt::format("{}: option {}={}: it takes {}", name, option.name, text,
-                                     fmt::join(option.choices.begin(), option.choices.end(), ", ")));
+        throw InputError(
+            refusal(fmt::format("{}: option {}={}", name, option.name, text), text, option.choices, "it takes"));
     return static_cast<double>(found - option.choices.begin());
 }
 
@@ -45,6 +45,11 @@ Spec parse_spec(std::string_view text) {
     const auto colon = text.find(':');
     Spec spec{std::string(text), std::string(text.substr(0, colon)), {}, {}};
     if (spec.name.empty()) fail("the name is missing");
+    if (colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos) {
+        std::string meant(text);
+        std::replace(meant.begin() + static_cast<std::ptrdiff_t>(colon) + 1, meant.end(), ':', ',');
+        throw InputError(fmt::format("'{}': after the first colon come commas: {}", text, meant));
+    }
     for (auto begin = colon; begin != std::string_view::npos;) {
         const auto end = text.find(',', begin + 1);
         const auto argument = text.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1);
@@ -65,10 +70,9 @@ Spec parse_spec(std::string_view text) {
 
 Options::Options(const Spec& spec, std::span<const OptionInfo> table, std::size_t max_positional) : table_(table) {
     const auto refuse = [&](std::string_view what, std::string_view argument) {
-        std::string known;
-        for (const auto& option : table) known += fmt::format("{}{}", known.empty() ? "" : ", ", option.name);
-        throw InputError(fmt::format("{}: {} '{}'; it takes {}", spec.name, what, argument,
-                                     known.empty() ? "no options" : "the options: " + known));
+        const auto complaint = fmt::format("{}: {} '{}'", spec.name, what, argument);
+        if (table.empty()) throw InputError(complaint + "; it takes no options");
+        throw InputError(refusal(complaint, argument, names_of(table, &OptionInfo::name), "it takes the options"));
     };
     if (spec.positional.size() > max_positional) refuse("unexpected argument", spec.positional[max_positional]);
     for (const auto& option : table) values_.push_back(option.default_value);

@@ -16,24 +16,25 @@ namespace {
 // luck which another shadow vector may end, so many times.
 constexpr double good_gain = 10;
 constexpr int breakdowns = 3;
-// Runs of the classic method that gain less than this use up a column's credit; then it has stagnated.
+// Runs of the classic method that gain less than this use up a column's credit; then it ends, as the last of them did.
 constexpr double least_gain = 2;
 constexpr int credit = 6;
-constexpr int price_of_passing = 4;  // without a gain, where the recurrence passed: the limit of double precision
+constexpr int price_of_passing = 4;  // where the recurrence did gain: the limit of double precision
 constexpr int price_of_ending = 2;
 constexpr int price_of_breakdown = 1;
-// The recurrence aims a little below the tolerance, so that rounding does not fail the check of the true residual …
-constexpr double aim = 0.99;
-// … but not below what is left of ‖b‖ in double precision, where the true residual cannot follow.
-constexpr double lowest_aim = std::numeric_limits<double>::epsilon() / 10;
-// Norms whose squares, and the squares of a millionth of a billionth of them, double precision can hold.
-constexpr double smallest_norm = 1e-120, largest_norm = 1e140;
-// Of ‖b‖²: within these the values of b are within those, whatever their number.
-constexpr double surely_large = 1e-220, surely_small = 1e270;
+constexpr int forgiven = 2;  // breakdowns, then a column goes on past what nearly vanishes
 
-/// What goes on where this method cannot.
+/// Which of the columns' statuses is that of all: the first of the worst.
+int severity(Status status) {
+    if (status == Status::converged) return 0;
+    if (status == Status::passed_unverified) return 1;
+    return status == Status::least_squares ? 2 : 3;
+}
+
+/// What goes on where this method cannot; nothing is its own refuge.
 const Method& next(const Method& method, const Options& given) {
-    return find_method(method.hands_over ? given.choice("refuge") : method.classic);
+    const std::string_view refuge = method.hands_over ? given.choice("refuge") : method.classic;
+    return find_method(refuge == method.name ? method.classic : refuge);
 }
 
 }  // namespace
@@ -52,15 +53,21 @@ Solver<T>::Driver::Driver(Comm& comm, const Spec& spec, AnyOperator<T> A, AnyOpe
       M_(M, V_, Kernel::precondition),
       At_(A_transposed_, V_, Kernel::apply),
       Mt_(M ? AnyOperator<T>(M_transposed_) : AnyOperator<T>(), V_, Kernel::precondition),
-      own_(rows, columns, 1 + asked_->hands_over + options.true_history, options.threads),
+      own_(rows, columns,
+           1 + asked_->hands_over + options.true_history + Projection<T>::vectors_stored(options.null_space),
+           options.threads),
+      null_space_(V_, options.null_space, own_),
       best_x_(own_.take()),
       progress_(static_cast<std::size_t>(columns)),
       columns_(columns),
       recorder_(V_, columns_),
       stop_(V_, columns_, recorder_, kept_),
+      squares_(columns),
       method_(asked_),
       method_options_(asked_options_) {
     result_.columns.resize(progress_.size());
+    result_.parts.reserve(Recorder<T>::most_parts);
+    if (null_space_) projected_b_ = own_.take();
     V_.watch(options.interrupt);
     if (asked_->hands_over) stop_.keep_direction(own_.take());
     if (options.history) recorder_.keep_history();
@@ -117,70 +124,18 @@ void Solver<T>::Driver::begin(const std::string& complaint) {
     stop_.reset();
     result_.vectors = 0;
     result_.verified = true;
+    result_.projected = false;
     fell_back_ = false;
     method_ = asked_;
     method_options_ = asked_options_;
     if (poisoned_) V_.clear_workspace();
     poisoned_ = false;
 
-    const auto rr = first_residual(complaint);
+    squares_ = first_residual(complaint);
     residual_is_known_ = true;
-    for (int j = 0; j < V_.width(); ++j) columns_[j].initial = std::sqrt(double{rr[j]});
-    take(rr);
+    for (int j = 0; j < V_.width(); ++j) columns_[j].initial = std::sqrt(double{squares_[j]});
+    take(squares_);
     recorder_.iteration_done();
-}
-
-/// b − A x into residual_vector(), without a product where x is zero. Returns its squares.
-template <class T>
-Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
-    const auto r = residual_vector();
-    const bool fits = complaint.empty();
-    if (!fits) V_.refuse();
-    Scalars<T> bb = V_.scalars(), xx = V_.scalars();
-    if (options_.zero_guess) {
-        if (fits) V_.clear(x_);
-        auto [square] = fits ? V_.start(r <<= b_, dot(r, r)).wait() : V_.start(dot(r, r)).wait();
-        bb = square;
-    } else {
-        auto [square, square_of_x] =
-            fits ? V_.start(r <<= b_, dot(r, r), dot(x_, x_)).wait() : V_.start(dot(r, r), dot(r, r)).wait();
-        bb = square;
-        xx = square_of_x;
-    }
-    if (V_.refused())
-        agree(V_.comm(), [&] {
-            if (!fits) throw InputError(complaint);
-        });
-    set_targets(bb);
-    x_is_zero_ = true;
-    for (int j = 0; j < V_.width(); ++j) x_is_zero_ = x_is_zero_ && (xx[j] == T{} || result_of(j).norm_b == 0);
-    if (!x_is_zero_) return true_squares(r);
-    if (!options_.zero_guess) V_.clear(x_);
-    return bb;
-}
-
-template <class T>
-void Solver<T>::Driver::set_targets(const Scalars<T>& bb) {
-    std::vector<double> largest;  // looked for where ‖b‖² does not tell
-    for (int j = 0; j < V_.width(); ++j)
-        if (!(bb[j] > surely_large && bb[j] < surely_small)) largest = V_.largest(b_);
-    for (int j = 0; j < V_.width(); ++j) {
-        const double norm = std::sqrt(double{bb[j]}), most = largest.empty() ? 1 : largest[static_cast<std::size_t>(j)];
-        result_of(j) = {};
-        result_of(j).norm_b = norm;
-        columns_[j].norm_b = norm > 0 ? norm : 1;
-        columns_[j].target = std::max(aim * tolerance(norm), lowest_aim * norm);
-        if (most == 0) {
-            V_.clear_column(x_, j);
-        } else if (!(most > smallest_norm && most < largest_norm)) {
-            at(j).finished = true;
-            result_of(j).status = Status::not_finite;
-            recorder_.event(
-                fmt::format("column {}: the largest |b| is {:.3g}; its square is outside the range of "
-                            "double precision: scale b",
-                            j + 1, most));
-        }
-    }
 }
 
 template <class T>
@@ -192,12 +147,14 @@ void Solver<T>::Driver::attempt(bool stuck) {
     residual_is_known_ = residual_is_known_ && !poisoned_;
     poisoned_ = false;
     stop_.begin(method_options_, stuck,
-                residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt);
+                residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt, squares_);
     const auto began = Clock::now();
     {
         const auto watch = V_.ledger().time(Kernel::small);
+        recorder_.begin_run(method_->name);
         method_->run(V_, A(), M(), b_, x_, stop_);
     }
+    recorder_.end_run();
     if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
     result_.vectors = std::max(result_.vectors, V_.workspace().taken());
     V_.take_back();
@@ -235,6 +192,7 @@ Scalars<T> Solver<T>::Driver::true_squares(MultiVector<T> r) {
 template <class T>
 void Solver<T>::Driver::verify() {
     residual_is_known_ = false;
+    if (has_null_space()) null_space_.take_out_of(x_);
     if (believes()) return;
     const auto rr = true_squares(residual_vector());
     residual_is_known_ = true;
@@ -257,7 +215,7 @@ bool Solver<T>::Driver::believes() {
         const auto& run = columns_[j];
         at(j).residual = at(j).last = std::isnan(run.recursive) ? run.start : run.recursive;
         at(j).best = Column::in_x;
-        if (run.state == State::passed) end(j, Status::passed_unverified);
+        if (run.state == State::passed) end(j, at(j).in_range ? Status::passed_unverified : Status::least_squares);
     }
     return true;
 }
@@ -280,7 +238,7 @@ void Solver<T>::Driver::take(const Scalars<T>& rr) {
             restore_best(j);
             residual_is_known_ = false;
         }
-        if (column.residual <= tolerance(result_of(j).norm_b)) end(j, Status::converged);
+        if (const auto status = reached(column, tolerance(result_of(j).norm_b))) end(j, *status);
     }
 }
 
@@ -309,17 +267,19 @@ bool Solver<T>::Driver::assess() {
         stuck = stuck || poor;
         asked = asked || run.state == State::handed_over;
         hand_over = hand_over || (poor && (!broke_down || column.breakdowns >= breakdowns));
-        if (!classic) continue;
-        const int price = broke_down                   ? price_of_breakdown
-                          : run.state == State::passed ? price_of_passing
-                                                       : price_of_ending;
+        if (run.state == State::active) continue;
+        const bool beyond = run.state == State::passed || run.state == State::attained;
+        const int price = broke_down                    ? price_of_breakdown
+                          : run.state == State::stalled ? credit
+                          : beyond                      ? price_of_passing
+                                                        : price_of_ending;
         column.used = column.gain >= least_gain ? 0 : column.used + price;
-        if (column.used >= credit && broke_down && !stop_.lenient()) {
-            stop_.be_lenient();
-            recorder_.event("going on past what nearly vanishes");
+        if (column.used >= forgiven * price_of_breakdown && broke_down && !std::exchange(columns_[j].lenient, true)) {
+            recorder_.event(of_column(j, V_.width()) + "going on past what nearly vanishes");
             column.used = 0;
         }
-        if (column.used >= credit) end(j, run.state == State::broken ? run.reason : Status::stagnated);
+        if (classic && column.used >= credit)
+            end(j, beyond ? Status::stagnated : run.state == State::stalled ? Status::gave_up : run.reason);
     }
     if ((asked || (hand_over && !classic)) && !interrupted() && !columns_.out_of_iterations()) {
         const Method& after = next(*method_, method_options_);
@@ -337,6 +297,7 @@ void Solver<T>::Driver::go_on_with(const Method& method) {
     fell_back_ = true;
     method_ = &method;
     method_options_ = options_for(spec_, method);
+    for (auto& column : progress_) column.used = 0;
 }
 
 template <class T>
@@ -351,9 +312,9 @@ PerIteration Solver<T>::Driver::per_iteration() const {
 /// Says how a run ended that did not end in convergence.
 template <class T>
 void Solver<T>::Driver::explain(int j, const Columns::Column& run) {
-    const std::string who = V_.width() > 1 ? fmt::format("column {}: ", j + 1) : "";
-    const std::string text = end_of_run(run, at(j).last / run.norm_b);
-    if (!text.empty()) recorder_.event(run.state == State::passed ? columns_.iteration() : run.ended_at, who + text);
+    const std::string text = end_of_run(run, at(j).last / run.norm_b, method_options_);
+    const int when = run.state == State::passed ? columns_.iteration() : run.ended_at;
+    if (!text.empty()) recorder_.event(when, of_column(j, V_.width()) + text);
 }
 
 template <class T>
@@ -375,11 +336,16 @@ const Result& Solver<T>::Driver::finish() {
         auto& column = result_of(j);
         const auto& run = columns_[j];
         const double residual = at(j).residual;
-        column.relative_residual = std::isfinite(residual) ? residual / run.norm_b : NAN;
+        column.relative_residual = std::isfinite(residual) ? std::hypot(residual, at(j).outside) / run.norm_b : NAN;
+        column.projected_residual = residual / at(j).norm;
         column.recursive_residual = run.recursive / run.norm_b;
-        if (result_.status == Status::converged || (result_.passed() && column.status != Status::converged))
-            result_.status = column.status;
+        if (severity(column.status) > severity(result_.status)) result_.status = column.status;
     }
+    if (result_.status == Status::least_squares)
+        recorder_.event(
+            fmt::format("a least-squares solution: of the part of b in the range of A, {:.2e} is left",
+                        std::ranges::max(result_.columns, {}, &ColumnResult::projected_residual).projected_residual));
+    result_.parts = recorder_.parts();
     std::swap(result_.events, recorder_.events());
     std::swap(result_.history, recorder_.history());
     std::swap(result_.true_history, recorder_.true_history());

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "projection.hpp"
 #include "stretto/convergence/columns.hpp"
 #include "stretto/convergence/kept.hpp"
 #include "stretto/convergence/verdict.hpp"
@@ -58,6 +59,10 @@ private:
         int used = 0;                                               ///< of its credit
         int breakdowns = 0;                                         ///< in a row
         Place best = zero;                                          ///< until a residual was seen
+        double goal = 0;                                            ///< of the residual, for the status `reached` says
+        double outside = 0;    ///< ‖b − b̂‖, b̂ the part of b in the range of A, where it is known: A x = b̂ is solved
+        double norm = 1;       ///< ‖b̂‖, or 1 where that is 0
+        bool in_range = true;  ///< b is, as far as the tolerance can tell
     };
     Column& at(int j) { return progress_[static_cast<std::size_t>(j)]; }
     ColumnResult& result_of(int j) { return result_.columns[static_cast<std::size_t>(j)]; }
@@ -75,6 +80,9 @@ private:
     void begin(const std::string& complaint);
     Scalars<T> first_residual(const std::string& complaint);
     void set_targets(const Scalars<T>& bb);
+    void set_target(int j, double goal, double norm);
+    bool has_null_space() const { return null_space_ && (!transposed_ || null_space_.of_transpose()); }
+    Scalars<T> project(const Scalars<T>& bb);
     void attempt(bool stuck);
     void store_best();
     void restore_best(int j);
@@ -87,6 +95,7 @@ private:
     void go_on_with(const Method& method);
     PerIteration per_iteration() const;
     void explain(int j, const Columns::Column& run);
+    static std::optional<Status> reached(const Column& column, double tolerance);
     void end(int j, Status status);
     const Result& finish();
 
@@ -98,7 +107,8 @@ private:
     Space<T> V_;
     LinearMap<T> A_, M_, At_, Mt_;
     Workspace<T> own_;
-    MultiVector<T> best_x_, true_r_, b_, x_;
+    Projection<T> null_space_;
+    MultiVector<T> best_x_, projected_b_, true_r_, b_, x_;
     std::vector<Column> progress_;
     Columns columns_;
     Recorder<T> recorder_;
@@ -107,6 +117,7 @@ private:
     Result result_;
 
     // Of the solve under way.
+    Scalars<T> squares_;  // ‖b − Ax‖² where residual_is_known_
     const Method* method_;
     Options method_options_;
     bool transposed_ = false, x_is_zero_ = false, residual_is_known_ = false, fell_back_ = false;

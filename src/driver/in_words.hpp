@@ -9,12 +9,17 @@
 #include <string>
 
 #include "stretto/convergence/columns.hpp"
+#include "stretto/core/spec.hpp"
 #include "stretto/statements/multivector.hpp"
 
 namespace stretto {
 
-/// How a run ended that did not end in convergence; empty where it simply ended. `residual`: true, relative.
-std::string end_of_run(const Columns::Column& run, double residual);
+/// How a run ended that did not end in convergence; empty where it simply ended. `residual`: true, relative; `options`:
+/// of the method that ran.
+std::string end_of_run(const Columns::Column& run, double residual, const Options& options);
+
+/// What begins an event of column j, where there are several.
+std::string of_column(int j, int columns);
 
 /// What is wrong with b or x on this rank, for a solver of rows × columns; empty: nothing.
 template <class T>

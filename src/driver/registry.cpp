@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 #include "stretto/driver/solver.hpp"
 
 namespace stretto {
@@ -30,9 +31,7 @@ std::span<const Method* const> methods() {
 const Method& find_method(std::string_view name) {
     const auto found = std::ranges::find(methods(), name, &Method::name);
     if (found != methods().end()) return **found;
-    std::string names;
-    for (const Method* method : methods()) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
-    throw InputError(fmt::format("there is no method '{}'; there are: {}", name, names));
+    throw InputError(refusal(fmt::format("there is no method '{}'", name), name, names_of(methods(), &Method::name)));
 }
 
 int vectors_stored(const Method& method, bool preconditioned) {

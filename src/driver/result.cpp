@@ -21,6 +21,13 @@ PerIteration::PerIteration(const Counts& counts, int iterations) {
     std::ranges::transform(counts.seconds, seconds.begin(), mean);
 }
 
+std::string NextStep::options() const {
+    std::string text = "--method " + method + " --precond " + precond;
+    if (!prepare.empty()) text += " --prepare " + prepare;
+    if (!more.empty()) text += " " + more;
+    return text;
+}
+
 double Result::relative_residual() const {
     double largest = 0;
     for (const auto& column : columns) {

@@ -5,6 +5,7 @@
 
 #include "driver.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/driver/check.hpp"
 
 namespace stretto {
 namespace {
@@ -22,10 +23,16 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
         throw InputError(fmt::format("{} needs products with {}, which this {} does not have (apply_transpose)",
                                      method.name, A.has_transpose() ? "M⁻ᵀ" : "Aᵀ",
                                      A.has_transpose() ? "preconditioner" : "operator"));
+    if (M.varies()) check_flexible(options.method, "");
     for (const auto& op : {A, M})
         if (op.local_rows() && *op.local_rows() != rows)
             throw InputError(
                 fmt::format("an operator has {} rows on rank {}, b has {}", *op.local_rows(), comm.rank(), rows));
+    if (options.null_space)
+        for (const auto& vector : options.null_space->vectors())
+            if (std::ssize(vector) != rows)
+                throw InputError(
+                    fmt::format("a null vector has {} rows on rank {}, b has {}", vector.size(), comm.rank(), rows));
     if (columns < 1 || columns > max_columns)
         throw InputError(fmt::format("{} right-hand sides: one solve takes 1 to {}", columns, max_columns));
     check_tolerances(options.rtol, options.atol, options.max_iterations);

@@ -57,8 +57,9 @@ void check_range(std::span<const Point> points, std::string_view what) {
     for (std::size_t i = 0; i < points.size(); ++i) {
         for (const double x : points[i])
             if (!(std::abs(x) <= largest_coordinate))
-                throw InputError(fmt::format("{} {} has a coordinate that is not finite, or beyond {:.0e}", what, i + 1,
-                                             largest_coordinate));
+                throw InputError(
+                    fmt::format("{} {} has a coordinate that is not finite, or beyond {:.0e}: ({}, {}, {})", what,
+                                i + 1, largest_coordinate, points[i][0], points[i][1], points[i][2]));
         box.add(points[i]);
     }
     if (points.empty()) return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/core/text.hpp"
 
@@ -17,7 +18,7 @@ constexpr OptionInfo length_option{"length", 0.2, 1e-100, 1e100, "correlation le
 constexpr OptionInfo nugget_option{"nugget", 1e-2, 0, 1e100, "added to the diagonal: the variance of noise"};
 constexpr OptionInfo gaussian_options[] = {length_option, nugget_option};
 constexpr OptionInfo matern_options[] = {
-    length_option, {"nu", 1, 0, 2, "smoothness: 1/2 (exponential), 3/2 or 5/2", true, smoothness}, nugget_option};
+    length_option, {"nu", 1, 0, 2, "smoothness (1/2: exponential)", true, smoothness}, nugget_option};
 constexpr OptionInfo helmholtz_options[] = {
     {"k", 10, 0, 1e100, "wave number"},
     {"diagonal", 0, -1e100, 1e100,
@@ -58,11 +59,9 @@ std::span<const KernelKind> kernel_kinds() {
 Fill make_kernel(const std::string& text, const std::vector<Point>& points) {
     const Spec spec = parse_spec(text);
     const auto kind = std::ranges::find(kernel_kinds(), spec.name, &KernelKind::name);
-    if (kind == kernel_kinds().end()) {
-        std::string names;
-        for (const auto& each : kernel_kinds()) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
-        throw InputError(fmt::format("there is no kernel '{}'; there are {}", spec.name, names));
-    }
+    if (kind == kernel_kinds().end())
+        throw InputError(refusal(fmt::format("there is no kernel '{}'", spec.name), spec.name,
+                                 names_of(kernel_kinds(), &KernelKind::name)));
     const Options options(spec, kind->options);
     if (spec.name == "helmholtz") {
         const double k = options.number("k");

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -13,7 +12,9 @@
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 #include "stretto/core/random.hpp"
+#include "stretto/core/text.hpp"
 
 namespace stretto {
 namespace {
@@ -38,10 +39,8 @@ std::vector<Cell> stencil(const Cell& size, bool corners) {
 }
 
 std::optional<Global> parse_size(std::string_view text) {
-    Global value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 1) return std::nullopt;
-    return value;
+    const auto value = parse_count(text);
+    return value && *value >= 1 ? value : std::nullopt;
 }
 
 [[noreturn]] void refuse_size(const Spec& spec, const ProblemKind& kind) {
@@ -113,6 +112,19 @@ Generator poisson(const Spec& spec, const ProblemKind& kind, const Options&) {
     const double diagonal = corners ? std::pow(3, dimensions) - 1 : 2.0 * dimensions;
     return on_grid(parse_grid(spec, kind, dimensions), corners,
                    [=](const Cell&, const Cell& step) { return is_diagonal(step) ? diagonal : -1.0; });
+}
+
+/// The same without flow through the boundary (Neumann): on the diagonal as many as a cell has neighbours. Singular:
+/// constants are its null space.
+template <std::size_t dimensions>
+Generator neumann(const Spec& spec, const ProblemKind& kind, const Options&) {
+    const Cell size = parse_grid(spec, kind, dimensions);
+    return on_grid(size, false, [=](const Cell& cell, const Cell& step) {
+        if (!is_diagonal(step)) return -1.0;
+        const int missing = (cell.x == 0) + (cell.x == size.x - 1) + (cell.y == 0) + (cell.y == size.y - 1) +
+                            (cell.z == 0) + (cell.z == size.z - 1);
+        return static_cast<double>(6 - missing);
+    });
 }
 
 Generator anisotropic(const Spec& spec, const ProblemKind& kind, const Options& options) {
@@ -215,6 +227,8 @@ constexpr ProblemKind kinds[] = {
     {"poisson2d", size2d, "5-point Laplacian, diagonal 4", {}, true, poisson<2, false>},
     {"poisson3d", size3d, "7-point Laplacian, diagonal 6", {}, true, poisson<3, false>},
     {"poisson3d27", size3d, "27-point Laplacian, diagonal 26, neighbours -1", {}, true, poisson<3, true>},
+    {"neumann2d", size2d, "5-point Laplacian without flow through the boundary: singular", {}, false, neumann<2>, true},
+    {"neumann3d", size3d, "7-point Laplacian without flow through the boundary: singular", {}, false, neumann<3>, true},
     {"aniso2d", size2d, "5-point diffusion, weaker along y", anisotropic_options, true, anisotropic},
     {"aniso3d", size3d, "7-point diffusion, different along y and z", anisotropic3d_options, true, anisotropic3d},
     {"jump2d", size2d, "5-point diffusion, log-uniform random cells", jump_options, true, jump<2>},
@@ -234,9 +248,8 @@ Generator generator(std::string_view text) {
     for (const auto& kind : kinds)
         if (kind.name == spec.name)
             return kind.generator(spec, kind, Options(spec, kind.options, spec.positional.size()));
-    std::string names;
-    for (const auto& kind : kinds) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-    throw InputError(fmt::format("unknown problem '{}'; there are {}", spec.name, names));
+    throw InputError(
+        refusal(fmt::format("there is no problem '{}'", spec.name), spec.name, names_of(kinds, &ProblemKind::name)));
 }
 
 DistributedRows generate(const Comm& comm, std::string_view spec) {

@@ -208,7 +208,7 @@ Header parse_banner(std::string_view line) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     const auto words = words_of(lower);
     if (words.empty() || words[0] != "%%matrixmarket")
-        fail("not a Matrix Market file: it does not start with %%MatrixMarket");
+        fail("not a Matrix Market file: it does not start with %%MatrixMarket (scipy.io.mmwrite writes such files)");
     if (words.size() != 5)
         fail("the banner needs \"%%MatrixMarket matrix\", format, field and symmetry; it has {} words", words.size());
     Header header{};

@@ -13,6 +13,7 @@
 #include "../sparse/assemble.hpp"
 #include "matrix_market_lines.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/core/parallel.hpp"
 #include "stretto/io/matrix_market.hpp"
 
 namespace stretto {
@@ -219,15 +220,10 @@ std::vector<std::vector<Entry<double>>> Reader::entries(const Partition& partiti
     bool below = false, above = false;
     for (std::span<char> text; next_part(text);) {
         agree(comm_, [&] {
-            const auto parse = [&](int i) {
-                const auto begin = part_begin(text, i, threads_), end = part_begin(text, i + 1, threads_);
-                return parse_lines(header_, partition, text.subspan(begin, end - begin));
-            };
-            // Not OpenMP's threads: they would spin between the rounds, where zlib needs the processor.
-            std::vector<std::future<Piece>> others;
-            for (int i = 1; i < threads_; ++i) others.push_back(std::async(std::launch::async, parse, i));
-            pieces[0] = parse(0);
-            for (std::size_t i = 1; i < pieces.size(); ++i) pieces[i] = others[i - 1].get();
+            parallel(threads_, [&](int t, int of) {
+                const auto begin = part_begin(text, t, of), end = part_begin(text, t + 1, of);
+                pieces[static_cast<std::size_t>(t)] = parse_lines(header_, partition, text.subspan(begin, end - begin));
+            });
         });
 
         Found found;
@@ -300,8 +296,7 @@ ArrayFile read_array(const Comm& comm, const std::string& path, const Partition&
     Reader reader(comm, path, threads, progress);
     const Header& header = reader.header();
     if (header.rows != partition.rows())
-        throw InputError(
-            fmt::format("A has {} rows, the right-hand side in file {} has {}", partition.rows(), path, header.rows));
+        throw InputError(fmt::format("A has {} rows, the vectors in {} have {}", partition.rows(), path, header.rows));
     if (header.columns > max_columns)
         reader.refuse_sizes(fmt::format("{} columns are more than the {} right-hand sides one solve can hold",
                                         header.columns, max_columns));

@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <optional>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
+#include "stretto/core/text.hpp"
 
 namespace stretto {
 namespace {
@@ -26,12 +27,10 @@ std::string file_of_sum(const std::string& name) { return name.substr(kron.size(
 
 Global layers_of(const std::string& name) {
     const auto comma = name.rfind(',');
-    const std::string text = comma == std::string::npos ? "" : name.substr(comma + 1);
-    Global layers = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), layers);
-    if (error != std::errc() || end != text.data() + text.size() || layers < 1 || file_of_sum(name).empty())
+    const auto layers = parse_count(comma == std::string::npos ? "" : std::string_view(name).substr(comma + 1));
+    if (!layers || *layers < 1 || file_of_sum(name).empty())
         throw InputError(fmt::format("'{}': a Kronecker sum is kron:FILE,N, for a positive number N of layers", name));
-    return layers;
+    return *layers;
 }
 
 /// All rows of a distributed matrix, on every rank.
@@ -95,9 +94,10 @@ DistributedRows load_problem(const Comm& comm, const std::string& name, int thre
     agree(comm, [&] {
         std::error_code error;
         if (comm.rank() != 0 || std::filesystem::exists(path, error)) return;
-        std::string names;
-        for (const auto& kind : problems()) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-        throw InputError(fmt::format("'{}' is neither a file nor a problem; the problems are {}", path, names));
+        if (path.find_first_of("/.") != std::string::npos) throw InputError(fmt::format("there is no file '{}'", path));
+        throw InputError(refusal(fmt::format("'{}' is neither a file nor a problem", path),
+                                 path.substr(0, path.find(':')), names_of(problems(), &ProblemKind::name),
+                                 "the problems are"));
     });
     auto file = read_matrix(comm, path, threads, progress);
     if (layers == 0) return file;

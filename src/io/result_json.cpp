@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/io/result_json.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/instruction_set.hpp"
+#include "stretto/core/text.hpp"
+#include "stretto/driver/solver.hpp"
 
 namespace stretto {
 namespace {
@@ -47,13 +51,32 @@ ordered_json per_iteration(const Comm& comm, const PerIteration& per) {
             {"bytes", all_sum(comm, per.bytes)}};
 }
 
+/// Blocking reductions of a part are those started less those hidden in it: one that is hidden is counted where it
+/// arrives.
+ordered_json parts_of(const Comm& comm, const Result& result) {
+    auto parts = ordered_json::array();
+    for (const auto& part : result.parts)
+        parts.push_back({{"loop", part.loop},
+                         {"warm_up", part.warm_up},
+                         {"iterations", part.iterations},
+                         {"seconds", all_max(comm, part.seconds)},
+                         {"applies", part.counts.applies},
+                         {"preconditionings", part.counts.preconditionings},
+                         {"reductions", part.counts.reductions},
+                         {"blocking_reductions", part.counts.reductions - part.counts.hidden_reductions}});
+    return parts;
+}
+
 ordered_json columns_of(const Result& result) {
     auto columns = ordered_json::array();
     for (const auto& column : result.columns)
-        columns.push_back({{"status", name(column.status)},
-                           {"iterations", column.iterations},
-                           {"relative_residual", number(column.relative_residual)},
-                           {"recursive_residual", number(column.recursive_residual)}});
+        columns.push_back(
+            {{"status", name(column.status)},
+             {"iterations", column.iterations},
+             {"relative_residual", number(column.relative_residual)},
+             {"recursive_residual", number(column.recursive_residual)},
+             {"outside_range", result.projected ? number(column.outside_range) : ordered_json()},
+             {"projected_residual", result.projected ? number(column.projected_residual) : ordered_json()}});
     return columns;
 }
 
@@ -65,9 +88,30 @@ ordered_json events_of(const Result& result) {
     return events;
 }
 
+ordered_json next_of(const RunInfo& run, const Result& result) {
+    auto steps = ordered_json::array();
+    for (const auto& step : result.next) steps.push_back({{"command", run.command(step)}, {"why", step.why}});
+    return steps;
+}
+
 ordered_json parsed(const std::string& json) { return json.empty() ? ordered_json() : ordered_json::parse(json); }
 
 }  // namespace
+
+std::string RunInfo::command(const NextStep& step) const {
+    std::string text = step.one_rank || ranks == 1 ? "" : fmt::format("mpirun -n {} ", ranks);
+    text += fmt::format("{} {}", program, shell_word(problem));
+    const auto add = [&](std::string_view name, const auto& value) {
+        if ((step.more + " ").find(fmt::format("{} ", name)) == std::string::npos)
+            text += fmt::format(" {} {}", name, value);
+    };
+    for (const auto& [name, value] : options) add(name, value);
+    const SolveOptions usual;
+    if (rtol != usual.rtol) add("--rtol", fmt::format("{:g}", rtol));
+    if (atol != usual.atol) add("--atol", fmt::format("{:g}", atol));
+    if (max_iterations > usual.max_iterations) add("--max-it", max_iterations);
+    return text + " " + step.options();
+}
 
 std::string_view version() { return STRETTO_VERSION; }
 
@@ -108,13 +152,17 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                           {"by_kernel", seconds}}},
                         {"per_iteration", per_iteration(comm, result.per_iteration)},
                         {"total", totals(comm, result.ledger)},
+                        {"parts", parts_of(comm, result)},
                         {"finished_by", result.finished_by},
                         {"vectors_stored", result.vectors},
+                        {"choice", parsed(run.choice)},
                         {"structure", parsed(run.structure)},
+                        {"null_space", parsed(run.null_space)},
                         {"partition", parsed(run.partition)},
                         {"storage", parsed(run.storage)},
                         {"remarks", run.remarks},
-                        {"events", events_of(result)}}
+                        {"events", events_of(result)},
+                        {"next", next_of(run, result)}}
         .dump();
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "stretto/comm/collective.hpp"
@@ -55,7 +57,7 @@ void write_trace(const Comm& comm, const Trace& trace, const std::string& path) 
     agree(comm, [&] {
         if (rank != 0) return;
         file.open(path);
-        if (!file) throw InputError("cannot write " + path);
+        if (!file) throw InputError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
         file << "{\"traceEvents\":[\n";
         put(text);
     });
@@ -67,7 +69,7 @@ void write_trace(const Comm& comm, const Trace& trace, const std::string& path) 
         if (rank != 0) return;
         // The comma behind the last span needs one more entry.
         file << R"({"name":"stretto","ph":"M","pid":0,"tid":0,"args":{}}]})" << "\n";
-        if (!file.flush()) throw InputError("cannot write " + path);
+        if (!file.flush()) throw InputError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
     });
 }
 

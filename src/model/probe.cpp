@@ -64,6 +64,28 @@ Probe probe(Comm& comm, MpiComm& mpi) {
     return result;
 }
 
+std::string advice(const Probe& probe, double ten) {
+    // The vectors that pipelined methods move besides, 40 bytes a row, take as long for a thousand rows of a rank.
+    constexpr double negligible = 5e-6;
+    constexpr double several = 5;  // ten of them side by side
+    const auto takes = fmt::format("reductions take {:.1f} µs", 1e6 * probe.reduction);
+    if (probe.reduction < negligible) return takes + ": nothing to hide here: use cg, bicgstab or gmres";
+    if (!probe.hides())
+        return takes +
+               ", and no progress mode hides them behind work: use methods with fewer of them, single_reduction_cg, "
+               "improved_bicgstab or s_step_gmres";
+    auto text = fmt::format(
+        "{}, and with --progress-mode {} work hides {:.0f} % of one: use pipelined_cg, pipelined_bicgstab or "
+        "pipelined_gmres:l=1",
+        takes, name(probe.choice()), 100 * std::clamp(1 - gamma_of(probe, probe.choice()), 0.0, 1.0));
+    if (ten < several)
+        text += fmt::format(
+            "; where a product takes less than a reduction, deep_pipelined_cg:l=3, for ten in flight take "
+            "{:.1f} times as long as one",
+            ten);
+    return text;
+}
+
 std::string to_string(const Probe& probe) {
     std::string text = fmt::format("{}; a reduction takes {:.1f} µs", name(probe.choice()), 1e6 * probe.reduction);
     if (probe.gamma.empty()) text += ", what remains of it behind work could not be measured";

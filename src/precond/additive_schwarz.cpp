@@ -140,6 +140,7 @@ public:
     }
     double stored() const override { return blocks_.stored(); }
     std::vector<std::string> remarks() const override { return blocks_.remarks(); }
+    bool repaired() const override { return blocks_.repaired(); }
 
 private:
     struct Domain {

@@ -23,6 +23,7 @@ public:
     }
     double stored() const override { return blocks_.stored(); }
     std::vector<std::string> remarks() const override { return blocks_.remarks(); }
+    bool repaired() const override { return blocks_.repaired(); }
 
 private:
     /// The rows of block b, with what A has between them.

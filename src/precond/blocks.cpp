@@ -57,6 +57,7 @@ void Blocks::remark() {
     shift = all_max(*comm_, shift);
     const Global blocks = all_sum(*comm_, Global{size()});
     const double bytes = all_sum(*comm_, stored());
+    repaired_ = pivots > 0 || shifted > 0;
     remarks_.clear();
     remarks_.push_back(
         fmt::format("{}: {} block{}, {:.4g} MB", kind_.name, blocks, blocks == 1 ? "" : "s", bytes * 1e-6));

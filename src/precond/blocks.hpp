@@ -38,6 +38,7 @@ public:
     double stored() const;
     double passes() const { return passes_; }
     const std::vector<std::string>& remarks() const { return remarks_; }
+    bool repaired() const { return repaired_; }
     Comm& comm() const { return *comm_; }
 
 private:
@@ -50,6 +51,7 @@ private:
     Partition parts_;
     std::vector<std::unique_ptr<LocalSolver>> solvers_;
     double passes_ = 0;
+    bool repaired_ = false;  // on any rank
     std::vector<std::string> remarks_;
 };
 

@@ -142,7 +142,8 @@ private:
         if (steps == 0) return {};
         std::vector<double> H;
         for (int j = 0; j < steps; ++j) H.insert(H.end(), h[j], h[j] + steps);
-        return hessenberg_eigenvalues(H, steps);
+        const auto values = hessenberg_eigenvalues(H, steps);
+        return {values.begin(), values.end()};
     }
 
     /// Collective. Somewhat above the largest real part of an eigenvalue of D⁻¹A, and not above its largest row sum.

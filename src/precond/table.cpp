@@ -8,6 +8,7 @@
 #include "kinds.hpp"
 #include "local/solver.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 #include "stretto/precond/diagonal_blocks.hpp"
 #include "stretto/precond/inner_iterations.hpp"
 #include "stretto/precond/jacobi.hpp"
@@ -15,7 +16,7 @@
 namespace stretto {
 namespace {
 
-constexpr OptionInfo blocks_option{"blocks", 0, 0, 1e6, "blocks of a rank; 0: one for each thread", true};
+constexpr OptionInfo blocks_option{"blocks", 1, 0, 1e6, "blocks of a rank; 0: one for each thread", true};
 constexpr OptionInfo block_jacobi_options[] = {inner_option, blocks_option, drop_option, fill_option, pattern_option};
 constexpr OptionInfo schwarz_options[] = {
     inner_option,
@@ -53,11 +54,15 @@ std::unique_ptr<Preconditioner> make_inner_iterations(const HMatrix& A, const HM
                                              static_cast<int>(options.number("iterations")));
 }
 
-std::string names(MatrixKind matrix) {
-    std::string all;
+/// Other words are for preconditioners of sparse matrices; of hierarchical ones there are few.
+[[noreturn]] void refuse(const std::string& name, MatrixKind matrix) {
+    std::vector<std::string_view> names;
     for (const auto& kind : preconditioners())
-        if (kind.takes(matrix)) all += fmt::format("{}{}", all.empty() ? "" : ", ", kind.name);
-    return all;
+        if (kind.takes(matrix)) names.push_back(kind.name);
+    const bool sparse = matrix == MatrixKind::sparse;
+    throw InputError(
+        refusal(fmt::format("there is no preconditioner '{}'{}", name, sparse ? "" : " for hierarchical matrices"),
+                sparse ? name : "", names));
 }
 
 }  // namespace
@@ -123,9 +128,7 @@ PreconditionerChoice choose_preconditioner(const std::string& text, MatrixKind m
     Spec spec = parse_spec(text);
     const auto kind = std::ranges::find_if(
         preconditioners(), [&](const auto& each) { return each.name == spec.name && each.takes(matrix); });
-    if (kind == preconditioners().end())
-        throw InputError(fmt::format("there is no preconditioner '{}'{}; there are: {}", spec.name,
-                                     matrix == MatrixKind::sparse ? "" : " for hierarchical matrices", names(matrix)));
+    if (kind == preconditioners().end()) refuse(spec.name, matrix);
     // block_jacobi:ilu0 is short for block_jacobi:inner=ilu0.
     const bool has_inner = std::ranges::find(kind->options, "inner", &OptionInfo::name) != kind->options.end();
     const bool given = std::ranges::any_of(spec.options, [](const auto& option) { return option.first == "inner"; });

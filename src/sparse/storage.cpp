@@ -5,13 +5,14 @@
 #include <fmt/ranges.h>
 
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 
 namespace stretto {
 
 Storage::Storage(std::string_view name)
     : number_(static_cast<std::size_t>(std::ranges::find(storage_names, name) - storage_names.begin())) {
     if (number_ == storage_names.size())
-        throw InputError(fmt::format("there is no storage '{}'; there are: {}", name, fmt::join(storage_names, ", ")));
+        throw InputError(refusal(fmt::format("there is no storage '{}'", name), name, storage_names));
 }
 
 const StoredForms::Form& StoredForms::operator[](std::string_view name) const {

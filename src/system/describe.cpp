@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/system/describe.hpp"
 
+#include "stretto/system/advice.hpp"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +10,9 @@ namespace stretto {
 
 using nlohmann::ordered_json;
 
-std::string to_json(const Structure& structure) {
+std::string to_json(const Structure& structure, int ranks) {
+    auto null_vectors = ordered_json::array();
+    for (const auto& vector : structure.null_vectors) null_vectors.push_back(vector.name());
     return ordered_json{
         {"symmetric_pattern", structure.symmetric_pattern()},
         {"symmetric", structure.symmetric()},
@@ -16,8 +20,15 @@ std::string to_json(const Structure& structure) {
         {"positive_diagonal", structure.positive_diagonal},
         {"zero_diagonal", structure.zero_diagonal},
         {"dominant_rows", structure.dominant_rows},
+        {"null_vectors", null_vectors},
         {"structural_rank", structure.structural_rank ? ordered_json(*structure.structural_rank) : ordered_json()},
-        {"hint", structure.hint()}}
+        {"hint", hint(structure, ranks)}}
+        .dump();
+}
+
+std::string to_json(const NextStep& choice) {
+    return ordered_json{
+        {"method", choice.method}, {"precond", choice.precond}, {"prepare", choice.prepare}, {"why", choice.why}}
         .dump();
 }
 

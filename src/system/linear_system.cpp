@@ -4,161 +4,72 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "../sparse/assemble.hpp"
+#include "given_rows.hpp"
+#include "linear_system_parts.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/driver/registry.hpp"
-#include "stretto/system/check.hpp"
+#include "stretto/system/advice.hpp"
 #include "stretto/system/describe.hpp"
 
 namespace stretto {
 namespace {
 
-/// The rows of a matrix from its values in the order in which a user gives them, on all ranks together.
-struct Source {
-    std::function<LocalRows<double>(std::span<const double> values)> rows;  ///< null: entries were not kept
-    std::size_t entries = 0;                                                ///< on this rank
-};
-
-/// What solves with the system, behind an address that stays when another takes its place.
-class Current final : public Preconditioner {
-public:
-    void set(std::unique_ptr<Preconditioner> now) { now_ = std::move(now); }
-    const Preconditioner* get() const { return now_.get(); }
-
-    void apply(MultiVector<double> r, MultiVector<double> z) const override { now_->apply(r, z); }
-    void apply(MultiVector<double> r, MultiVector<double> z, const RowWork& work) const override {
-        now_->apply(r, z, work);
-    }
-    int parts() const override { return now_->parts(); }
-    void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { now_->apply_transpose(r, z); }
-    bool has_transpose() const override { return now_->has_transpose(); }
-    bool symmetric() const override { return now_->symmetric(); }
-    bool varies() const override { return now_->varies(); }
-    double bytes(int columns) const override { return now_->bytes(columns); }
-    double stored() const override { return now_->stored(); }
-    std::vector<std::string> remarks() const override { return now_->remarks(); }
-
-private:
-    std::unique_ptr<Preconditioner> now_;
-};
-
-/// Bad entries named by global row and column, counted from 1 as in files and everywhere else.
-void check_entry(Global rows, Global row, Global column, double value) {
-    if (row < 0 || row >= rows || column < 0 || column >= rows)
-        throw InputError(fmt::format("row {}, column {}: outside the {} × {} matrix", row + 1, column + 1, rows, rows));
-    if (!std::isfinite(value))
-        throw InputError(fmt::format("row {}, column {}: the value is {}", row + 1, column + 1, value));
-}
-
-void check_count(std::span<const double> values, std::size_t entries) {
-    if (values.size() != entries) throw InputError(fmt::format("{} values for {} entries", values.size(), entries));
-}
-
-/// Collective. What the set-up takes for granted.
-void check_rows(const Comm& comm, const Partition& partition, const LocalRows<double>& rows) {
-    agree(comm, [&] {
-        if (partition.ranks() != comm.size())
-            throw InputError(
-                fmt::format("the partition is for {} ranks, the communicator has {}", partition.ranks(), comm.size()));
-        const int rank = comm.rank();
-        if (rows.start.size() != static_cast<std::size_t>(partition.rows(rank)) + 1)
-            throw InputError(fmt::format("rank {} was given {} rows, its partition has {}", rank,
-                                         static_cast<Global>(rows.start.size()) - 1, partition.rows(rank)));
-        if (rows.start.front() != 0 || !std::ranges::is_sorted(rows.start) ||
-            rows.start.back() != static_cast<Global>(rows.columns.size()))
-            throw InputError(
-                fmt::format("row offsets of rank {} must start at 0, never fall, and end at its {} columns", rank,
-                            rows.columns.size()));
-        check_count(rows.values, rows.columns.size());
-        for (std::size_t i = 0; i + 1 < rows.start.size(); ++i)
-            for (auto k = static_cast<std::size_t>(rows.start[i]); k < static_cast<std::size_t>(rows.start[i + 1]); ++k)
-                check_entry(partition.rows(), partition.first(rank) + static_cast<Global>(i), rows.columns[k],
-                            rows.values[k]);
-    });
-}
-
-bool columns_increase(const LocalRows<double>& rows) {
-    for (std::size_t i = 0; i + 1 < rows.start.size(); ++i) {
-        const auto begin = rows.columns.begin() + rows.start[i], end = rows.columns.begin() + rows.start[i + 1];
-        if (std::adjacent_find(begin, end, std::greater_equal{}) != end) return false;
-    }
-    return true;
-}
-
-LocalRows<double> sorted(Global first, const LocalRows<double>& rows) {
-    std::vector<std::vector<Entry<double>>> entries(1);
-    entries[0].reserve(rows.columns.size());
-    for (std::size_t i = 0; i + 1 < rows.start.size(); ++i)
-        for (auto k = static_cast<std::size_t>(rows.start[i]); k < static_cast<std::size_t>(rows.start[i + 1]); ++k)
-            entries[0].push_back({first + static_cast<Global>(i), rows.columns[k], rows.values[k]});
-    return compress(first, rows.rows(), std::move(entries));
-}
-
-/// Collective. Rows that follow those of the rank before.
-Partition partition_of(const Comm& comm, std::size_t offsets) {
-    agree(comm, [&] {
-        if (offsets == 0)
-            throw InputError(fmt::format("rank {} was given no row offsets: no rows have the offset 0", comm.rank()));
-    });
-    std::vector<Global> first{0};
-    for (const Global rows : all_gather(comm, static_cast<Global>(offsets) - 1)) first.push_back(first.back() + rows);
-    std::optional<Partition> partition;
-    agree(comm, [&] { partition.emplace(std::move(first)); });
-    return std::move(*partition);
+/// Values that an iteration reads on this rank, with some vectors: what threads may share.
+double values_of_iteration(const LocalRows<double>& rows, int columns) {
+    constexpr double vectors = 5;
+    return static_cast<double>(rows.columns.size()) + vectors * columns * static_cast<double>(rows.rows());
 }
 
 }  // namespace
 
-struct LinearSystem::Parts {
-    Parts(Comm& on, DistributedRows matrix, Source given, SystemOptions asked);
-
-    void take(DistributedRows& matrix);
-    void make_preconditioner();
-    void check(const std::string& method) const;
-    void check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const;
-
-    Comm& comm;
-    SystemOptions options;
-    PrepareSteps steps;
-    Source source;
-    Partition partition;
-    Structure structure;
-    bool negated = false;
-    std::unique_ptr<PreparedSystem> prepared;
-    Current preconditioner;
-    double precond_seconds = 0;
-    int updates = 0;  // of the values
-};
-
-LinearSystem::Parts::Parts(Comm& on, DistributedRows matrix, Source given, SystemOptions asked)
+LinearSystem::Parts::Parts(Comm& on, DistributedRows matrix, GivenValues given, SystemOptions asked)
     : comm(on),
       options(std::move(asked)),
-      steps(parse_prepare(options.prepare)),
       source(std::move(given)),
-      partition(matrix.partition) {
-    if (options.threads == 0) options.threads = default_threads(comm);
+      partition(matrix.partition),
+      null_space(comm, options.null_space, partition) {
+    if (options.threads == 0) {
+        busy = busy_elsewhere(comm);
+        options.threads = default_threads(comm, values_of_iteration(matrix.rows, options.columns));
+    }
     limit_threads(options.threads);
     take(matrix);
-    prepared = std::make_unique<PreparedSystem>(comm, std::move(matrix), steps, structure.symmetric(), options.threads,
-                                                options.storage);
+    prepared = std::make_unique<PreparedSystem>(comm, std::move(matrix), parse_prepare(options.prepare),
+                                                structure.symmetric(), options.threads, options.storage);
+    null_space.look(structure, *prepared);
     make_preconditioner();
 }
 
 /// Looks at a matrix and makes it one that methods for SPD matrices take, where there is one.
 void LinearSystem::Parts::take(DistributedRows& matrix) {
     structure = analyse(comm, matrix, options.threads);
+    if (choice.method.empty()) choose();
     for (const auto& method : options.methods) check(method);
     negated = structure.negative();
     if (negated)  // x and every residual are the same
         for (double& value : matrix.rows.values) value = -value;
+}
+
+/// What suits the structure, as far as it is left open.
+void LinearSystem::Parts::choose() {
+    choice = choices(structure, comm.size()).front();
+    if (options.precond == automatic) {
+        options.precond = choice.precond;
+        if (options.prepare.empty()) options.prepare = choice.prepare;
+    }
+    choice.precond = options.precond;
+    choice.prepare = options.prepare;
+    if (find_method(choice.method).needs == Needs::any) return;
+    const auto asked = choose_preconditioner(options.precond, MatrixKind::sparse);
+    if (!asked.symmetric()) choice.method = "bicgstab";
 }
 
 void LinearSystem::Parts::make_preconditioner() {
@@ -169,7 +80,8 @@ void LinearSystem::Parts::make_preconditioner() {
     for (const auto& method : options.methods) check(method);
 }
 
-void LinearSystem::Parts::check(const std::string& text) const {
+void LinearSystem::Parts::check(const std::string& asked) const {
+    const std::string& text = asked == automatic ? choice.method : asked;
     const Spec spec = parse_spec(text);
     const Method& method = find_method(spec.name);
     (void)Options(spec, method.options);
@@ -203,9 +115,8 @@ void LinearSystem::Parts::check_vectors(MultiVector<const double> b, MultiVector
 }
 
 LinearSystem LinearSystem::load(Comm& comm, const std::string& name, SystemOptions options) {
-    if (options.threads == 0) options.threads = default_threads(comm);
     const auto reading = options.reading;
-    const int threads = options.threads;
+    const int threads = options.threads > 0 ? options.threads : default_threads(comm);
     return LinearSystem(comm, load_problem(comm, name, threads, reading), std::move(options));
 }
 
@@ -221,7 +132,7 @@ LinearSystem::LinearSystem(Comm& comm, DistributedRows matrix, SystemOptions opt
                                                  matrix.partition.first(comm.rank()) + static_cast<Global>(i) + 1,
                                                  rows.columns[k] + 1));
     });
-    Source again{{}, matrix.rows.columns.size()};
+    GivenValues again{{}, matrix.rows.columns.size()};
     if (options.keep_entries)
         again.rows = [start = matrix.rows.start, columns = matrix.rows.columns](std::span<const double> values) {
             return LocalRows<double>{start, columns, {values.begin(), values.end()}};
@@ -238,7 +149,7 @@ LinearSystem LinearSystem::from_rows(Comm& comm, std::vector<Global> start, std:
         return {comm, DistributedRows{std::move(partition), std::move(given)}, std::move(options)};
     const Global first = partition.first(comm.rank());
     DistributedRows matrix{partition, sorted(first, given)};
-    Source again{{}, given.columns.size()};
+    GivenValues again{{}, given.columns.size()};
     if (options.keep_entries) {
         given.values = {};
         again.rows = [given = std::move(given), first](std::span<const double> now) {
@@ -258,7 +169,7 @@ LinearSystem LinearSystem::from_entries(Comm& comm, Global rows, std::vector<Ent
     agree(comm, [&] {
         for (const auto& [row, column, value] : entries) check_entry(rows, row, column, value);
     });
-    Source again{{}, entries.size()};
+    GivenValues again{{}, entries.size()};
     if (options.keep_entries)
         again.rows = [&comm, partition, entries](std::span<const double> values) {
             auto now = entries;
@@ -275,37 +186,19 @@ LinearSystem& LinearSystem::operator=(LinearSystem&&) noexcept = default;
 LinearSystem::~LinearSystem() = default;
 
 Result LinearSystem::solve(MultiVector<const double> b, MultiVector<double> x, SolveOptions options) {
-    return solver(std::move(options), b.columns()).solve(b, x);
-}
-
-SystemSolver LinearSystem::solver(SolveOptions options, int columns) {
-    check(options.method);
-    return {*parts_, std::move(options), columns};
-}
-
-SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns)
-    : parts_(&parts), updates_(parts.updates), columns_(columns), solver_([&] {
-          options.threads = parts.options.threads;
-          const auto& A = parts.prepared->matrix();
-          const auto& M = parts.preconditioner;
-          return Solver<double>(parts.comm, A, M.get() ? AnyOperator<double>(M) : AnyOperator<double>(), A.local_rows(),
-                                columns, options);
-      }()) {}
-
-const Result& SystemSolver::solve(MultiVector<const double> b, MultiVector<double> x) {
-    parts_->check_vectors(b, x, columns_);
-    if (std::exchange(updates_, parts_->updates) != parts_->updates) solver_.forget();
-    const auto& prepared = *parts_->prepared;
-    if (!prepared.moved() && !parts_->negated) return solver_.solve(b, x);
-    auto moved_b = prepared.forward(b.values(), columns_), moved_x = prepared.forward(x.values(), columns_);
-    if (parts_->negated)
-        for (double& value : moved_b) value = -value;
-    const Index rows = prepared.matrix().local_rows();
-    const auto& result = solver_.solve({moved_b.data(), rows, columns_}, {moved_x.data(), rows, columns_});
-    std::ranges::copy(prepared.back(moved_x, columns_), x.data());
+    auto solver = this->solver(std::move(options), b.columns());
+    Result result = solver.solve(b, x);
+    result.next = solver.next();
     return result;
 }
 
+SystemSolver LinearSystem::solver(SolveOptions options, int columns) & {
+    check(options.method);
+    if (options.method == automatic) options.method = choice().method;
+    return {*parts_, std::move(options), columns};
+}
+
+const NextStep& LinearSystem::choice() const { return parts_->choice; }
 void LinearSystem::check(const std::string& method) const { parts_->check(method); }
 
 void LinearSystem::update_values(std::span<const double> values) {
@@ -318,6 +211,7 @@ void LinearSystem::update_values(std::span<const double> values) {
     check_rows(parts.comm, matrix.partition, matrix.rows);
     parts.take(matrix);
     parts.prepared->update(std::move(matrix), parts.structure.symmetric());
+    parts.null_space.look(parts.structure, *parts.prepared);
     parts.make_preconditioner();
     ++parts.updates;
 }
@@ -330,6 +224,10 @@ Global LinearSystem::rows() const { return parts_->partition.rows(); }
 const Structure& LinearSystem::structure() const { return parts_->structure; }
 bool LinearSystem::negated() const { return parts_->negated; }
 const CsrMatrix<double>& LinearSystem::matrix() const { return parts_->prepared->matrix(); }
+const NullSpace* LinearSystem::null_space() const { return parts_->null_space.removed(); }
+std::vector<double> LinearSystem::outside_range(MultiVector<const double> b) const {
+    return parts_->null_space.outside_range(*parts_->prepared, b.values(), b.columns());
+}
 const Preconditioner* LinearSystem::preconditioner() const {
     return parts_->preconditioner.get() ? &parts_->preconditioner : nullptr;
 }
@@ -340,8 +238,13 @@ std::vector<std::string> LinearSystem::remarks(int columns) const {
     const auto& structure = parts_->structure;
     const auto& dealt = partition_quality();
     auto all = structure.lines();
-    all.push_back("hint: " + structure.hint());
+    all.push_back("hint: " + hint(structure, comm().size()));
+    std::ranges::move(parts_->null_space.remarks(), std::back_inserter(all));
     if (negated()) all.emplace_back("negative diagonal: −A x = −b is solved, which has the same x and residual");
+    constexpr double noticeable = 0.7;
+    if (parts_->busy > noticeable)
+        all.push_back(
+            fmt::format("other programs keep {:.1f} cores busy: threads are for the others (--threads)", parts_->busy));
     if (comm().size() > 1)
         all.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut, dealt.halo,
                                   dealt.imbalance));
@@ -352,19 +255,26 @@ std::vector<std::string> LinearSystem::remarks(int columns) const {
     return all;
 }
 
-RunInfo LinearSystem::info(int columns) const {
+RunInfo LinearSystem::info(const SolveOptions& options, int columns) const {
     const auto* M = preconditioner();
     RunInfo info;
+    info.method = options.method == automatic ? choice().method : options.method;
+    info.rtol = options.rtol;
+    info.atol = options.atol;
+    info.max_iterations = options.max_iterations;
+    info.formulation = options.formulation == Formulation::basic ? "basic" : "merged";
     info.precond = parts_->options.precond;
     info.prepare = parts_->options.prepare;
     info.rows = rows();
     info.nonzeros = matrix().nonzeros();
     info.columns = columns;
     info.threads = threads();
+    info.ranks = comm().size();
     info.precond_seconds = all_max(comm(), precond_seconds());
     info.precond_bytes = all_sum(comm(), M ? M->stored() : 0.0);
     info.remarks = remarks(columns);
-    info.structure = to_json(structure());
+    info.structure = to_json(structure(), comm().size());
+    info.null_space = parts_->null_space.json();
     info.partition = to_json(partition_quality());
     info.storage = to_json(report_storage(matrix(), columns));
     return info;

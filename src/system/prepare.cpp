@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <string_view>
 
 #include "renumber.hpp"
+#include "stretto/core/names.hpp"
 #include "stretto/system/ordering.hpp"
 
 namespace stretto {
@@ -40,21 +42,23 @@ TwoTimes time_products(const CsrMatrix<double>& A, const CsrMatrix<double>& B) {
 }  // namespace
 
 PrepareSteps parse_prepare(const std::string& text) {
+    struct Step {
+        std::string_view name;
+        bool PrepareSteps::* chosen;
+    };
+    static constexpr Step known[] = {{"equilibrate", &PrepareSteps::equilibrate},
+                                     {"rcm", &PrepareSteps::rcm},
+                                     {"metis", &PrepareSteps::metis},
+                                     {"nonzeros", &PrepareSteps::nonzeros}};
     PrepareSteps steps;
     for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
         const auto end = std::min(text.find(',', begin), text.size());
         const auto name = text.substr(begin, end - begin);
-        if (name == "equilibrate")
-            steps.equilibrate = true;
-        else if (name == "rcm")
-            steps.rcm = true;
-        else if (name == "metis")
-            steps.metis = true;
-        else if (name == "nonzeros")
-            steps.nonzeros = true;
-        else
+        const auto step = std::ranges::find(known, name, &Step::name);
+        if (step == std::end(known))
             throw InputError(
-                fmt::format("--prepare: there is no step '{}'; there are equilibrate, rcm, metis and nonzeros", name));
+                refusal(fmt::format("--prepare: there is no step '{}'", name), name, names_of(known, &Step::name)));
+        steps.*step->chosen = true;
         begin = end + 1;
     }
     if (steps.metis && steps.nonzeros)

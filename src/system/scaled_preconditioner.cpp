@@ -23,6 +23,8 @@ public:
         run(r, z, columns(), rows(), [&](MultiVector<double> from) { inner_->apply_transpose(from, z); });
     }
     bool has_transpose() const override { return !inner_ || inner_->has_transpose(); }
+    bool varies() const override { return inner_ && inner_->varies(); }
+    bool repaired() const override { return inner_ && inner_->repaired(); }
     bool symmetric() const override { return scales_->symmetric && (!inner_ || inner_->symmetric()); }
     double bytes(int columns) const override { return own_bytes(columns) + (inner_ ? inner_->bytes(columns) : 0); }
     double stored() const override { return 16.0 * static_cast<double>(n_) + (inner_ ? inner_->stored() : 0); }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -54,10 +55,15 @@ struct Mirrored {
     double value, scale;
 };
 
+constexpr Constants constants[] = {{1, 0}, {2, 0}, {2, 1}, {3, 0}, {3, 1}, {3, 2}};
+/// Which of these all rows so far have taken to zero.
+using Vanish = std::array<bool, std::size(constants)>;
+
 /// What is counted of the rows of a thread, or of this rank.
 struct Count {
-    Global unmatched = 0, positive = 0, zero = 0, dominant = 0;
+    Global unmatched = 0, positive = 0, zero = 0, dominant = 0, off_diagonals = 0, opposite = 0;
     double asymmetry = 0;
+    Vanish vanish{};
     std::vector<std::vector<Mirrored>> elsewhere;  // for each rank
 
     void compare(double value, double mirror, bool there, double scale) {
@@ -69,7 +75,10 @@ struct Count {
         positive += other.positive;
         zero += other.zero;
         dominant += other.dominant;
+        off_diagonals += other.off_diagonals;
+        opposite += other.opposite;
         asymmetry = std::max(asymmetry, other.asymmetry);
+        for (std::size_t c = 0; c < vanish.size(); ++c) vanish[c] = vanish[c] && other.vanish[c];
         for (std::size_t p = 0; p < elsewhere.size(); ++p)
             elsewhere[p].insert(elsewhere[p].end(), other.elsewhere[p].begin(), other.elsewhere[p].end());
     }
@@ -92,10 +101,20 @@ public:
     }
 
     std::size_t rows() const { return root_.size(); }
+    /// The roots of the rows' largest entries; rows of zeros apart.
+    std::pair<double, double> smallest_and_largest_root() const {
+        double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+        for (const double root : root_) {
+            if (root > 0) smallest = std::min(smallest, root);
+            largest = std::max(largest, root);
+        }
+        return {smallest, largest};
+    }
 
     void look(std::size_t i, Count& count) const {
         const Global row = first_ + static_cast<Global>(i);
         double diagonal = 0, others = 0;
+        Global positive = 0, negative = 0;
         for (auto k = static_cast<std::size_t>(rows_.start[i]); k < static_cast<std::size_t>(rows_.start[i + 1]); ++k) {
             const Global column = rows_.columns[k];
             const double value = rows_.values[k];
@@ -104,6 +123,8 @@ public:
                 continue;
             }
             others += std::abs(value);
+            positive += value > 0;
+            negative += value < 0;
             if (column >= first_ && column < last_)
                 compare({column, row, value, root_[i]}, count);
             else
@@ -112,7 +133,11 @@ public:
         }
         count.positive += diagonal > 0;
         count.zero += diagonal == 0;
+        count.off_diagonals += positive + negative;
+        count.opposite += diagonal > 0 ? negative : diagonal < 0 ? positive : 0;
         count.dominant += std::abs(diagonal) >= others && diagonal != 0;
+        for (std::size_t c = 0; c < count.vanish.size(); ++c)
+            count.vanish[c] = count.vanish[c] && vanishes(i, constants[c], others + std::abs(diagonal));
     }
 
     /// An entry with what this rank holds at its place.
@@ -124,6 +149,15 @@ public:
     }
 
 private:
+    /// Whether a row, whose absolute values have this sum, takes a vector to zero. Most matrices fail in the first row.
+    bool vanishes(std::size_t i, const Constants& vector, double absolute) const {
+        constexpr double negligible = 1e-12;
+        double sum = 0;
+        for (auto k = static_cast<std::size_t>(rows_.start[i]); k < static_cast<std::size_t>(rows_.start[i + 1]); ++k)
+            sum += vector.has(rows_.columns[k]) ? rows_.values[k] : 0;
+        return std::abs(sum) <= negligible * absolute;
+    }
+
     /// The position of an entry in an own row; −1: none.
     std::ptrdiff_t find(Global row, Global column) const {
         const auto begin = rows_.columns.begin() + rows_.start[static_cast<std::size_t>(row - first_)],
@@ -138,12 +172,31 @@ private:
     std::vector<double> root_;  // of the largest entry of each own row
 };
 
+/// On every rank: those that all rows take to zero, without one that is the sum of others.
+std::vector<Constants> null_vectors(const Comm& comm, const Vanish& mine) {
+    Vanish vanish{};
+    for (std::size_t c = 0; c < vanish.size(); ++c) vanish[c] = all_of(comm, mine[c]);
+    vanish[0] = vanish[0] && !(vanish[1] && vanish[2]) && !(vanish[3] && vanish[4] && vanish[5]);
+    std::vector<Constants> found;
+    for (std::size_t c = 0; c < vanish.size(); ++c)
+        if (vanish[c]) found.push_back(constants[c]);
+    return found;
+}
+
 }  // namespace
+
+std::string Constants::name() const {
+    return of == 1 ? "constants" : fmt::format("component {} of {}", component + 1, of);
+}
 
 Structure analyse(const Comm& comm, const DistributedRows& problem, int threads) {
     const Looked rows(comm, problem);
     std::vector<Count> counts(static_cast<std::size_t>(threads));
-    for (auto& count : counts) count.elsewhere.resize(static_cast<std::size_t>(comm.size()));
+    for (auto& count : counts) {
+        count.elsewhere.resize(static_cast<std::size_t>(comm.size()));
+        for (std::size_t c = 0; c < count.vanish.size(); ++c)
+            count.vanish[c] = problem.partition.rows() % constants[c].of == 0;
+    }
     parallel(threads, [&](int t, int of) {
         const Share share(rows.rows(), t, of);
         for (auto i = share.begin; i < share.end; ++i) rows.look(i, counts[static_cast<std::size_t>(t)]);
@@ -159,7 +212,13 @@ Structure analyse(const Comm& comm, const DistributedRows& problem, int threads)
     result.positive_diagonal = all_sum(comm, total.positive);
     result.zero_diagonal = all_sum(comm, total.zero);
     result.dominant_rows = all_sum(comm, total.dominant);
+    result.off_diagonals = all_sum(comm, total.off_diagonals);
+    result.opposite = all_sum(comm, total.opposite);
+    const auto [smallest, largest] = rows.smallest_and_largest_root();
+    const double least = all_min(comm, smallest), most = all_max(comm, largest);
+    if (most > 0) result.row_spread = (most / least) * (most / least);
     result.asymmetry = all_max(comm, total.asymmetry);
+    result.null_vectors = null_vectors(comm, total.vanish);
     result.structural_rank = result.zero_diagonal == 0 ? result.rows : structural_rank(comm, problem);
     return result;
 }
@@ -178,26 +237,19 @@ std::vector<std::string> Structure::lines() const {
                                                            positive_diagonal, zero_diagonal, negative));
     text.push_back(dominant_rows == rows ? "diagonal dominance: all rows"
                                          : fmt::format("diagonal dominance: {} of {} rows", dominant_rows, rows));
+    if (!null_vectors.empty()) {
+        std::string names;
+        for (const auto& vector : null_vectors) names += (names.empty() ? "" : ", ") + vector.name();
+        text.push_back(
+            fmt::format("singular: A takes {}{} to zero", null_vectors.front().of > 1 ? "constants of " : "", names));
+    }
     if (!structural_rank)
-        text.push_back("structural rank: not determined");
-    else if (*structural_rank < rows)
+        text.emplace_back("structural rank: not determined");
+    else if (singular_pattern())
         text.push_back(fmt::format("structurally singular: rank at most {} of {}", *structural_rank, rows));
     else
-        text.push_back("structural rank: full");
+        text.emplace_back("structural rank: full");
     return text;
-}
-
-std::string Structure::hint() const {
-    if (structural_rank && *structural_rank < rows)
-        return "no values make this pattern regular: look at how the system is put together";
-    const std::string zeros =
-        zero_diagonal > 0 ? "; zeros on the diagonal: jacobi, ilu0 and amg are weak, try block_jacobi:lu" : "";
-    if (!symmetric()) return "methods for any matrix, as bicgstab" + zeros;
-    if (positive_diagonal == rows)
-        return dominant_rows == rows ? "methods for SPD matrices, as cg: it is positive semidefinite at least"
-                                     : "methods for SPD matrices, as cg, if it is definite; else those for any matrix";
-    if (negative()) return "−A x = −b, by methods for SPD matrices, as cg, if −A is definite; else bicgstab";
-    return "symmetric but not definite: methods for any matrix, as bicgstab" + zeros;
 }
 
 }  // namespace stretto

@@ -2,6 +2,7 @@
 # works in a fresh folder that is removed at the end.
 # STRETTO is the program, MPIEXEC starts ranks, DATA is tests/data.
 : "${STRETTO:?the program to test}" "${MPIEXEC:?the command that starts ranks}" "${DATA:?the folder tests/data}"
+STRETTO=$(realpath "$STRETTO") DATA=$(realpath "$DATA")
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -13,7 +13,8 @@ FIELDS = {
     "rows": int, "nonzeros": int, "columns": int, "ranks": int, "threads": int, "instruction_set": str,
     "status": str, "converged": bool, "iterations": int, "columns_detail": list, "relative_residual": NUMBER,
     "seconds": dict, "per_iteration": dict, "events": list,
-    "prepare": str, "precond_bytes": NUMBER, "structure": dict, "partition": dict, "storage": (dict, type(None)),
+    "prepare": str, "precond_bytes": NUMBER, "structure": dict, "null_space": (dict, type(None)),
+    "partition": dict, "storage": (dict, type(None)),
 }
 COLUMN = {"status": str, "iterations": int, "relative_residual": NUMBER, "recursive_residual": NUMBER}
 SECONDS = {"setup": NUMBER, "solve": NUMBER, "by_kernel": dict}
@@ -253,6 +254,20 @@ def same_times(first, second):
     def times(path):
         return [{key: value for key, value in p.items() if key != "simulated_in"} for p in points_of(path)]
     assert times(first) == times(second), "times differ"
+
+
+def same_solves(first, second):
+    """What a solve took and its virtual time; parts of it by the rank that each took longest on."""
+    for p, q in zip(points_of(first), points_of(second), strict=True):
+        assert p["status"] == "converged", f"{p['method']}: {p['status']}"
+        for key in ("method", "status", "iterations", "total", "rows_of_a_rank", "neighbours"):
+            assert p[key] == q[key], f"{p['method']}: {key} {p[key]} and {q[key]}"
+        assert math.isclose(p["seconds_to_solution"], q["seconds_to_solution"], rel_tol=1e-8), \
+            f"{p['method']}: {p['seconds_to_solution']} and {q['seconds_to_solution']} seconds"
+        for part, other in zip(p["parts"], q["parts"], strict=True):
+            counts = [{key: value for key, value in each.items() if key != "seconds"} for each in (part, other)]
+            assert counts[0] == counts[1], f"{p['method']}: {counts[0]} and {counts[1]}"
+            assert abs(part["seconds"] - other["seconds"]) <= 0.05 * p["seconds"], f"{p['method']}: {part} and {other}"
 
 
 def on_terminal(*command):

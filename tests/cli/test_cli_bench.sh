@@ -4,6 +4,14 @@
 
 check "bench bicgstab" solves 1 bench bicgstab --problem poisson3d:8 --iterations 6 --rounds 1 --threads 1
 check "its table has two rows for each of six methods and three numbers of columns" says out 'gain'
+check "it says what the columns mean" says out '^ms/iter: the best iteration'
+check "and what is fastest" lines <(grep -E '^Fastest iteration with m = (1|4|16)( and a preconditioner)?: ' out) 6
+caches=$([ -r /sys/devices/system/cpu/cpu0/cache/index0/size ] && echo known)
+if [ "$caches" = known ]; then
+  check "data in cache are said so" says out '^In cache: the data of 18 of 18 rows '
+  check "without a fraction of the triad" says out ' in cache '
+fi
+check "one rank has no reductions to hide" says out '^One rank: '
 check "all 36 rows" lines <(grep -E '^[a-z_]*bicgstab' out) 36
 
 for ranks in 1 2 3; do
@@ -32,17 +40,23 @@ for ranks in 1 2 3; do
 done
 
 check "bench cg" solves 1 bench cg --problem poisson2d:30 --iterations 12 --rounds 1 --threads 1
-check "its table has two rows for each of 14 variants" lines <(grep -E '^[a-z_]*cg' out) 28
+others=$("$STRETTO" list --json - | python3 -c 'import json, sys
+listed = ["cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg"]
+print(sum(m["classic"] == "cg" and m["name"] not in listed for m in json.load(sys.stdin)["methods"]))')
+check "its table has two rows for each of 14 variants, and for each other method without and with a preconditioner" \
+  lines <(grep -E '^[a-z_]*cg' out) $((28 + 4 * others))
+check "bench minres, a family of its own" solves 1 bench minres --problem poisson3d:8 --iterations 6 --rounds 1 --threads 1
+check "its table has two rows for each number of columns, without and with a preconditioner" lines <(grep -E '^minres' out) 12
 for ranks in 1 3; do
   for problem in poisson2d:20x31 diagonal:poisson2d,25; do
     check "bench cg, $problem, $ranks ranks" solves "$ranks" bench cg --problem $problem --iterations 12 --rounds 1 \
       --threads 1 --json -
     cp out bench.json
     check "all methods and depths, without and with a preconditioner, on one column" holds bench.json \
-      "[(m['method'], m['preconditioned'], m['columns']) for m in r['measurements']] == [(n, p, 1) for p in (False, True) \
+      "[(m['method'], m['preconditioned'], m['columns']) for m in r['measurements']][:14] == [(n, p, 1) for p in (False, True) \
        for n in ('cg', 'single_reduction_cg', 'pipelined_cg', *(f'deep_pipelined_cg:l={l}' for l in (1, 2, 3, 5)))]"
     check "reads and writes of the merged forms" holds bench.json \
-      "[(m['merged']['vector_reads'], m['merged']['vector_writes']) for m in r['measurements']] == \
+      "[(m['merged']['vector_reads'], m['merged']['vector_writes']) for m in r['measurements']][:14] == \
        [(5, 3), (5, 4), (7, 6), (7, 4), (9, 5), (11, 6), (17, 8), (7, 3), (7, 4), (10, 8), (10, 5), (12, 6), (14, 7), (20, 9)]"
     check "every kernel has its time" holds bench.json \
       "all(list(k) == ['apply', 'precondition', 'vectors', 'dots', 'reductions', 'halo', 'small'] and k['apply'] > 0 and \
@@ -76,6 +90,8 @@ for family in gmres:30 gmres20:20 gmres60:60; do
   done
 done
 
+check "bench groups, its table" solves 1 bench groups --problem poisson2d:20 --rounds 1 --threads 1 --columns 1
+[ "$caches" != known ] || check "it says that the data are in cache" says out '^The vectors are in the last-level caches'
 check "bench groups" solves 2 bench groups --problem poisson2d:20 --rounds 1 --threads 1 --json -
 cp out bench.json
 check "every method has its groups, for each number of columns" holds bench.json \
@@ -87,7 +103,8 @@ check "they add up to what an iteration reads and writes" holds bench.json \
    for c in (1, 4, 16) for of in [[g for g in r['measurements'] if g['method'] == method and not g['preconditioned'] and \
    g['columns'] == c]])"
 check "another family" exits 2 1 bench nonsense
-check "another family is named" says err "there is no benchmark 'nonsense'; there are: bicgstab, cg, gmres, gmres20, gmres60"
+check "another family is named" says err \
+  "there is no benchmark 'nonsense'; there are: bicgstab, cg, gmres, gmres20, gmres60, flexible_cg, minres, hmatrix, groups"
 check "no family" exits 2 1 bench
 check "zero columns" exits 2 1 bench bicgstab --columns 0
 check "too few iterations" exits 2 1 bench bicgstab --iterations 3

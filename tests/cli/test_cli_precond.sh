@@ -45,7 +45,7 @@ check "its residual is true" python residual run.json scaled.mtx <(printf '%%%%M
 # ---- structure ----
 check "structure" solves 2 solve "$bar" --method cg --precond jacobi --json run.json
 for line in 'pattern: symmetric' 'values: symmetric' 'diagonal: positive' 'diagonal dominance: ' 'structural rank: full' \
-  'hint: methods for SPD'; do
+  'hint: --method cg --precond '; do
   check "structure says $line" says out "^  $line"
 done
 check "structure in the JSON" holds run.json \
@@ -70,6 +70,6 @@ done
 check "cg on insistence" exits 1 2 solve "$flow" --method cg --insist --max-it 50
 check "Aᵀ of a preconditioner" exits 0 1 solve "$flow" --rhs 'A*ones' --method improved_bicgstab --precond block_jacobi:ilut
 check "no inner solver of that name" exits 2 1 solve "$flow" --method bicgstab --precond block_jacobi:ilu
-check "no inner solver of that name: those there are" says err 'it takes ilu0, ic0, ilut, sai, lu, cholesky'
+check "no inner solver of that name: those there are" says err 'did you mean ilu0 or ilut\? It takes: ilu0, ic0, ilut, sai, lu, cholesky'
 
 finish

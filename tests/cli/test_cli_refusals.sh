@@ -73,7 +73,7 @@ while read -r matrix pattern; do
   # shellcheck disable=SC2086
   check "$matrix" refused "$matrix.*$pattern" solve "$matrix" --method bicgstab $outputs
 done <<'END'
-missing.mtx neither a file nor a problem
+missing.mtx '
 folder.mtx directory
 empty.mtx empty
 banner.mtx ends before
@@ -113,7 +113,7 @@ while read -r rhs pattern; do
 done <<'END'
 missing.mtx missing.mtx
 folder.mtx directory
-three.mtx A has 2 rows.*three.mtx has 3
+three.mtx A has 2 rows.*three.mtx have 3
 nan_rhs.mtx nan_rhs.mtx, line 4.*not a finite number
 short_rhs.mtx short_rhs.mtx
 wide_rhs.mtx 65
@@ -123,6 +123,18 @@ one A\*ones
 END
 check "other --columns than the file has" refused 'two_rhs.mtx has 2' solve good.mtx --method cg --rhs two_rhs.mtx \
   --columns 3
+
+# ---- null spaces ----
+file ones.mtx "$array" "2 1" 1 1
+while read -r null_space pattern; do
+  # shellcheck disable=SC2086
+  check "--null-space $null_space" refused "$pattern" solve good.mtx --method cg --null-space "$null_space" $outputs
+done <<'END'
+missing.mtx --null-space 'missing.mtx' is neither a file nor auto, constant or none
+three.mtx A has 2 rows.*three.mtx have 3
+ones.mtx A takes column 1 not to zero
+constant A takes constants not to zero: .* 1.0e\+00
+END
 
 # ---- initial guesses ----
 while read -r guess pattern; do
@@ -168,14 +180,39 @@ atol|solve good.mtx --method cg --atol -1
 --threads|solve good.mtx --method cg --threads 0
 --threads|solve good.mtx --method cg --threads x
 merged|solve good.mtx --method cg --formulation fast
---method is required|solve good.mtx
+did you mean sphere|bem shpere
 problem is required|solve --method cg
---nope|solve good.mtx --method cg --nope
-extra|solve good.mtx --method cg extra
+no option --nope$|solve good.mtx --method cg --nope
+no option --metod: did you mean --method|solve good.mtx --metod cg
+no option --tol: did you mean --rtol|solve --tol 1e-6 good.mtx --method cg
+no option --max_it: did you mean --max-it|solve good.mtx --method cg --max_it=5
+no option --x0: did you mean --guess|solve good.mtx --method cg --x0 good.mtx
+no option --prcond: did you mean --precond|bem sphere --prcond none
+did you mean pipelined_cg|solve good.mtx --method pipelined-gc
+did you mean bicgstab|solve good.mtx --method bicg
+did you mean block_jacobi:ilu0|solve good.mtx --method cg --precond ilu0
+did you mean block_jacobi:ilut|solve good.mtx --method cg --precond ilut
+commas: block_jacobi:ilut,drop=1|solve good.mtx --method cg --precond block_jacobi:ilut:drop=1
+did you mean poisson2d|solve poison2d:4 --method cg
+commas: jump2d:4,contrast=1e6|solve jump2d:4:contrast=1e6 --method cg
+did you mean contrast|solve jump2d:4,contrst=1e6 --method cg
+did you mean --rtol|solve good.mtx --method cg:tol=1e-3
+did you mean m\?|solve good.mtx --method gmres:restart=5
+did you mean matern|kernel scattered --kernel mattern --method cg
+did you mean two_spheres|bem two_sphere:n=100 --method bicgstab
+did you mean mesh:part.stl|bem part.stl --method bicgstab
+'1.5' is not a number of iterations|solve good.mtx --method cg --max-it 1.5
+unexpected argument 'extra'|solve good.mtx --method cg extra
+unexpected argument 'bicgstab'|solve good.mtx --method cg bicgstab
 one method|solve good.mtx --method cg --method bicgstab
 END
 check "no command" refused 'subcommand is required'
 check "no such command" refused 'nope' nope
+check "one that is nearly there" refused 'did you mean solve\?' sovle
+check "no such benchmark" refused 'did you mean hmatrix\?.*groups' bench hmatrx
+check "overlap on one rank" exits 2 1 overlap
+check "says how to start it" says err '^stretto: overlap: one rank waits for nobody; .*mpirun -n 2'
+check "1e5 is a number" solves 1 solve poisson2d:1e1 --method cg --max-it 1e5 --columns 2e0
 check "list of something" refused 'something' list something
 
 # ---- where results go ----
@@ -184,6 +221,8 @@ for option in json solution history; do
     check "--$option $path" refused "cannot write .*$path" solve good.mtx --method cg --$option $path
   done
 done
+check "a file that cannot be written, why" refused 'cannot write nowhere/file: No such file or directory' solve good.mtx \
+  --method cg --json nowhere/file
 check "list --json nowhere" refused "cannot write nowhere/file" list --json nowhere/file
 check "two results in one file" refused new.json solve good.mtx --method cg --json new.json --history new.json
 check "the same by another name" refused "new.json is" solve good.mtx --method cg --json new.json --history ./new.json
@@ -203,6 +242,13 @@ for ranks in 1 3; do
 done
 "$STRETTO" solve good.mtx --method cg --json - >/dev/full 2>err
 check "standard output on a full disk" [ $? -eq 2 ]
+for arguments in list "solve good.mtx --method cg" --help "bem sphere:n=100 --method bicgstab"; do
+  # shellcheck disable=SC2086
+  "$STRETTO" $arguments >/dev/full 2>err
+  check "$arguments on a full disk" [ $? -eq 2 ]
+  check "$arguments on a full disk: says why, once" grep -qx 'stretto: cannot write to standard output: No space left on device' err
+  check "$arguments on a full disk: nothing else" lines err 1
+done
 
 # What was there stays there.
 echo precious >kept.json

@@ -117,6 +117,34 @@ for ranks in 1 3; do
     "r['iterations'] == 0 and r['relative_residual'] <= 1e-8"
 done
 
+# ---- singular systems ----
+{ printf '%%%%MatrixMarket matrix array real general\n81 1\n'; yes 2 | head -n 81; } >twos.mtx
+for ranks in 1 3; do
+  what="a Neumann problem on $ranks ranks"
+  check "$what: b is outside" exits 1 $ranks solve neumann2d:9 --method cg --method gmres --columns 2 --rhs random:3 \
+    --json run.json
+  check "$what: it is singular" says out '^  singular: A takes constants to zero$'
+  check "$what: what is done" says out '^  null space: constants: removed from b and x$'
+  check "$what: how far outside" says out \
+    '^  b is outside of the range of A, by [0-9.e-]+ of its length: no x solves.*\(--null-space constant says'
+  check "$what: the answer is named" says out '^cg +least_squares '
+  check "$what: and not called converged" holds run.json "all(m['status'] == 'least_squares' and not m['converged'] and \
+    m['relative_residual'] > 1e-3 and all(c['projected_residual'] <= 1e-8 for c in m['columns_detail']) for m in r)"
+  check "$what: asked for" solves $ranks solve neumann2d:9 --method cg --rhs random:3 --null-space constant \
+    --solution short.mtx
+  check "$what: by a file" solves $ranks solve neumann2d:9 --method cg --rhs random:3 --null-space twos.mtx \
+    --solution x.mtx --json run.json
+  check "$what: by a file, the same" python same short.mtx x.mtx 1e-6
+  check "$what: by a file, named" holds run.json "r['null_space'] == {'vectors': ['1 column of twos.mtx'], \
+    'dimension': 1, 'range_known': True, 'removed': True}"
+  check "$what: left alone" exits 1 $ranks solve neumann2d:9 --method cg --rhs random:3 --null-space none --json run.json
+  check "$what: left alone, but said" says out 'no x solves the system \(--null-space constant seeks'
+  check "$what: left alone, not removed" holds run.json "not r['null_space']['removed']"
+  check "$what: b in the range" solves $ranks solve neumann2d:9 --method cg --rhs short.mtx --json run.json
+  check "$what: b in the range converges" holds run.json \
+    "r['converged'] and r['columns_detail'][0]['outside_range'] < 1e-12 and not r['events']"
+done
+
 # ---- what the recurrence believes ----
 check "not recomputed" solves 2 solve spd.mtx --method cg --verify recurrence --json run.json
 check "not recomputed: said so" holds run.json \

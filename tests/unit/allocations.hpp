@@ -25,10 +25,19 @@ inline void* counted_allocation(std::size_t size, std::size_t alignment) {
 }
 
 [[gnu::noinline]] void* operator new(std::size_t size) { return counted_allocation(size, 1); }
+/// Of std::stable_sort and the like, which do with less memory where there is none.
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    try {
+        return counted_allocation(size, 1);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
 [[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
     return counted_allocation(size, static_cast<std::size_t>(alignment));
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }

@@ -16,8 +16,6 @@
 
 namespace stretto {
 
-using Formula = std::function<double(Global, Global)>;
-
 /// Rows by columns, for small matrices.
 struct Dense {
     Global n;

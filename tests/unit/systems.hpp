@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,14 +14,17 @@
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
 #include "stretto/io/generators.hpp"
+#include "stretto/io/matrix_market.hpp"
 #include "stretto/precond/jacobi.hpp"
 #include "stretto/sparse/csr.hpp"
+#include "stretto/testing/counting_comm.hpp"
 
 namespace stretto {
 
-/// A matrix given by a function of row and column, for small tests; zeros are left out.
-inline CsrMatrix<double> matrix(Comm& comm, Global n, const std::function<double(Global, Global)>& entry,
-                                int threads = 1) {
+using Formula = std::function<double(Global, Global)>;
+
+/// Rows given by a function of row and column, for small tests; zeros are left out.
+inline DistributedRows rows_of(const Comm& comm, Global n, const Formula& entry) {
     auto partition = Partition::even(n, comm.size());
     LocalRows<double> rows;
     for (Global i = partition.first(comm.rank()); i < partition.first(comm.rank() + 1); ++i) {
@@ -31,6 +35,11 @@ inline CsrMatrix<double> matrix(Comm& comm, Global n, const std::function<double
             }
         rows.start.push_back(static_cast<Global>(rows.columns.size()));
     }
+    return {std::move(partition), std::move(rows)};
+}
+
+inline CsrMatrix<double> matrix(Comm& comm, Global n, const Formula& entry, int threads = 1) {
+    auto [partition, rows] = rows_of(comm, n, entry);
     return {comm, std::move(partition), std::move(rows), threads};
 }
 
@@ -97,6 +106,47 @@ inline Result solved(Comm& comm, const CsrMatrix<double>& A, Values& b, Values& 
         }
     return result;
 }
+
+/// What an InputError of work() says; empty: none came.
+template <class Work>
+std::string refusal_of(Work&& work) {
+    try {
+        work();
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+inline void expect_part(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' without '" << part << "'";
+}
+
+/// Counts its products in the communicator, so that a sum knows how many ran while it was under way.
+struct Watched {
+    const CsrMatrix<double>* A;
+    CountingComm* comm;
+    void apply(MultiVector<double> x, MultiVector<double> y) const {
+        ++comm->work;
+        A->apply(x, y);
+    }
+    double bytes(int columns) const { return A->bytes(columns); }
+};
+
+/// work(A, b, name) for the small SPD matrices of the folder STRETTO_MATRICES, b = A · ones. False: there is none.
+template <class Work>
+bool each_real_spd_matrix(Comm& comm, Work&& work) {
+    const char* folder = std::getenv("STRETTO_MATRICES");
+    if (!folder) return false;
+    for (const std::string name : {"nos3", "pyamg_bar", "lsc_F_2", "wathenSmall", "bcsstk16"}) {
+        auto [partition, rows] = read_matrix(comm, std::string(folder) + "/" + name + ".mtx.gz", 1);
+        const CsrMatrix<double> A(comm, std::move(partition), std::move(rows));
+        Values ones(A, 1, [](Global, int) { return 1.0; }), b(A, 1);
+        A.apply(ones.view(), b.view());
+        work(A, b, name);
+    }
+    return true;
+}
+constexpr const char* no_matrices = "set STRETTO_MATRICES to a folder of .mtx.gz files";
 
 /// The largest |x − y| over all ranks.
 inline double distance(const Comm& comm, const Values& x, const Values& y) {

@@ -303,6 +303,76 @@ TEST(Mesh, BadOnesAreRefused) {
     EXPECT_GT(dot(a, cross(b, c)), 0);
 }
 
+std::string refused_as(TriangleMesh mesh) {
+    try {
+        check_mesh(mesh, "test");
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(Mesh, GapsAndOverlapsAreNamed) {
+    auto mesh = unit_cube(2);
+    mesh.triangles.push_back(mesh.triangles[7]);
+    EXPECT_NE(refused_as(mesh).find("with 1 more: surfaces overlap or touch there, or a triangle is there twice"),
+              std::string::npos)
+        << refused_as(mesh);
+    mesh = unit_cube(2);
+    mesh.triangles.erase(mesh.triangles.begin() + 3);
+    EXPECT_NE(refused_as(mesh).find("3 edges have one triangle only"), std::string::npos) << refused_as(mesh);
+    EXPECT_NE(refused_as(mesh).find(": a hole"), std::string::npos) << refused_as(mesh);
+    // One triangle is moved away at a corner by a hundredth.
+    mesh = unit_cube(2);
+    const Index corner = mesh.triangles[0][0];
+    mesh.vertices.push_back(mesh.vertices[static_cast<std::size_t>(corner)] + Point{0.01, 0, 0});
+    mesh.triangles[0][0] = static_cast<Index>(mesh.vertices.size()) - 1;
+    EXPECT_EQ(weld(mesh), "");
+    EXPECT_NE(refused_as(mesh).find("a gap of 0.01 to vertex"), std::string::npos) << refused_as(mesh);
+}
+
+/// A torus by its formula in single precision: it closes within rounding only.
+TEST(Mesh, VerticesWithinRoundingAreWelded) {
+    for (const double moved : {0.0, 1000.0}) {
+        constexpr int around = 40, across = 24;
+        const auto at = [&](int i, int j) {
+            const float u = 2 * 3.14159265f * static_cast<float>(i) / around,
+                        v = 2 * 3.14159265f * static_cast<float>(j) / across, r = 2 + std::cos(v);
+            return Point{static_cast<float>(moved) + r * std::cos(u), r * std::sin(u), std::sin(v)};
+        };
+        TriangleMesh torus;
+        for (int i = 0; i < around; ++i)
+            for (int j = 0; j < across; ++j)
+                for (const auto& [a, b, c] : {std::tuple(at(i, j), at(i + 1, j), at(i + 1, j + 1)),
+                                              {at(i, j), at(i + 1, j + 1), at(i, j + 1)}}) {
+                    const auto first = static_cast<Index>(torus.vertices.size());
+                    for (const Point& p : {a, b, c}) torus.vertices.push_back(p);
+                    torus.triangles.push_back({first, first + 1, first + 2});
+                }
+        auto mesh = parse_mesh("torus.stl", binary_stl(torus));
+        EXPECT_NE(refused_as(mesh).find("not closed"), std::string::npos);
+        EXPECT_NE(weld(mesh).find("vertices were welded to others, up to "), std::string::npos);
+        EXPECT_TRUE(check_mesh(mesh, "torus.stl").empty());
+        EXPECT_EQ(mesh.vertices.size(), around * across);
+        EXPECT_EQ(mesh.size(), 2 * around * across);
+    }
+}
+
+/// As in a sphere made of rows of quadrilaterals, those at the poles with two corners in one place.
+TEST(Mesh, TrianglesThatVanishAreLeftOut) {
+    auto mesh = icosphere(2);
+    const auto [a, b, c] = mesh.triangles[4];
+    mesh.triangles.insert(mesh.triangles.begin() + 2, {a, a, b});
+    EXPECT_EQ(check_mesh(mesh, "test"),
+              std::vector<std::string>{"triangles with two corners in one place, left out: 1"});
+    EXPECT_EQ(mesh.size(), 80);
+    // Numbers in refusals stay those of the file.
+    mesh.triangles.insert(mesh.triangles.begin(), {a, b, b});
+    mesh.triangles.pop_back();
+    mesh.triangles.push_back(mesh.triangles[5]);
+    EXPECT_NE(refused_as(mesh).find("triangles 2 and 6 run"), std::string::npos) << refused_as(mesh);
+}
+
 /// Whatever a file holds, it is a mesh or refused.
 TEST(Mesh, ReadersAreSafe) {
     const auto sphere = icosphere(1);
@@ -321,6 +391,7 @@ TEST(Mesh, ReadersAreSafe) {
             if (k % 3 == 0) broken.resize(some(7) % broken.size());
             try {
                 auto mesh = parse_mesh(name, broken);
+                (void)weld(mesh);
                 check_mesh(mesh, name);
             } catch (const InputError&) {
                 ++refused;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "stretto/core/error.hpp"
 #include "stretto/sparse/csr.hpp"
@@ -92,6 +93,16 @@ TEST(Generators, Poisson3dWith27Points) {
         }
 }
 
+TEST(Generators, NeumannCountsNeighbours) {
+    const Dense expected = {{2, -1, -1, 0, 0, 0},  {-1, 2, 0, -1, 0, 0}, {-1, 0, 3, -1, -1, 0},
+                            {0, -1, -1, 3, 0, -1}, {0, 0, -1, 0, 2, -1}, {0, 0, 0, -1, -1, 2}};
+    EXPECT_EQ(dense("neumann2d:2x3"), expected);
+    EXPECT_EQ(dense("neumann3d:1"), Dense({{0}}));
+    const Dense A = dense("neumann3d:3"), B = dense("poisson3d:3");
+    EXPECT_EQ(A[13], B[13]);  // in the middle
+    EXPECT_EQ(A[0][0], 3);
+}
+
 TEST(Generators, Anisotropic) {
     const Dense A = dense("aniso2d:3,epsilon=0.25");
     EXPECT_EQ(A[4], (std::vector<double>{0, -0.25, 0, -1, 2.5, -1, 0, -0.25, 0}));
@@ -161,8 +172,10 @@ TEST(Generators, DiagonalHasTheSpectrumOfPoisson) {
 TEST(Generators, PropertiesAreAsPromised) {
     for (const auto& kind : problems()) {
         const Dense A = dense(small(kind));
-        EXPECT_EQ(symmetric(A), kind.positive_definite) << kind.name;
-        EXPECT_TRUE(positive_pivots(A)) << kind.name;
+        EXPECT_EQ(symmetric(A), kind.positive_definite || kind.singular) << kind.name;
+        EXPECT_EQ(positive_pivots(A), !kind.singular) << kind.name;
+        for (std::size_t i = 0; kind.singular && i < A.size(); ++i)
+            EXPECT_EQ(std::accumulate(A[i].begin(), A[i].end(), 0.0), 0) << kind.name;
         for (const auto& option : kind.options) {
             EXPECT_LE(option.minimum, option.default_value) << kind.name << ' ' << option.name;
             EXPECT_GE(option.maximum, option.default_value) << kind.name << ' ' << option.name;
@@ -199,10 +212,11 @@ TEST(Generators, MoreRanksThanRows) {
 
 TEST(Generators, RefusesBadSpecsOnEveryRank) {
     EXPECT_EQ(refusal("poison2d:5"),
-              "unknown problem 'poison2d'; there are poisson2d, poisson3d, poisson3d27, aniso2d, aniso3d, jump2d, "
-              "jump3d, diagonal, convdiff2d, convdiff3d");
+              "there is no problem 'poison2d': did you mean poisson2d? There are: poisson2d, poisson3d, poisson3d27, "
+              "neumann2d, neumann3d, aniso2d, aniso3d, jump2d, jump3d, diagonal, convdiff2d, convdiff3d");
     EXPECT_EQ(refusal("convdiff2d:5,pecle=3"),
-              "convdiff2d: unknown option 'pecle'; it takes the options: peclet, angle");
+              "convdiff2d: unknown option 'pecle': did you mean peclet? It takes the options: peclet, angle");
+    EXPECT_EQ(generator("poisson2d:1e3x2").rows, 2000);
     EXPECT_EQ(refusal("poisson2d:5,peclet=3"), "poisson2d: unknown option 'peclet'; it takes no options");
     EXPECT_EQ(refusal("poisson2d"),
               "'poisson2d': the size must be N or NXxNY, in positive integers whose product is at most 2^62");

@@ -61,6 +61,7 @@ TEST(InnerIterations, FlexibleMethodsTakeThem) {
                 EXPECT_LT(result.iterations, plain / 2) << method;
         }
     }
+    EXPECT_THROW((Solver<double>(comm, H, inner, n, 1, {.method = "cg"})), InputError) << "M must not vary";
 }
 
 TEST(HMatrixPreconditioners, TheTableMakesThem) {

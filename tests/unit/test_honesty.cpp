@@ -121,8 +121,8 @@ TEST_P(HonestyTest, IndefiniteMatricesAreNamedOrSolved) {
 }
 
 TEST_P(HonestyTest, SkewSymmetricMatrices) {
-    // ω = (t, s)/(t, t) vanishes, or is rounding error: BiCGStab breaks down at once, however it starts. GMRES solves
-    // it.
+    // ω = (t, s)/(t, t) vanishes, or is rounding error: BiCGStab breaks down, however it starts, also where it
+    // lengthens ω. GMRES solves it.
     const auto A = matrix(comm, 40, [](Global i, Global j) {
         return j == i + 1 ? 1.0 / 3 + 0.1 * i : i == j + 1 ? -1.0 / 3 - 0.1 * j : 0.0;
     });
@@ -137,7 +137,7 @@ TEST_P(HonestyTest, SkewSymmetricMatrices) {
         EXPECT_NE(result.status, Status::converged);
     else
         EXPECT_EQ(result.status, Status::breakdown);
-    EXPECT_LT(result.iterations, 1000);
+    EXPECT_LT(result.iterations, 5000);
 }
 
 TEST_P(HonestyTest, StronglyNonNormalMatrices) {
@@ -272,7 +272,8 @@ TEST_P(HonestyTest, LimitsAndInterrupts) {
     };
     const auto result = run(A, b, x, o);
     EXPECT_EQ(result.status, Status::interrupted);
-    EXPECT_NEAR(result.iterations, 6, 1);
+    EXPECT_GE(result.iterations, 5);
+    EXPECT_LE(result.iterations, 6 + std::max(1.0, 1 / method.reductions)) << "known at the next reduction";
 }
 
 TEST_P(HonestyTest, WrongSizesAndOptionsAreRefusedOnAllRanks) {

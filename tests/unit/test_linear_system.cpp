@@ -17,7 +17,6 @@
 namespace stretto {
 namespace {
 
-using Formula = std::function<double(Global, Global)>;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Entries of this rank's rows, zeros left out, of a partition of one's choice.
@@ -68,20 +67,6 @@ std::vector<double> solution(LinearSystem& system, const std::string& method, in
                                      {.method = method, .rtol = 1e-10});
     EXPECT_TRUE(result.converged()) << method;
     return x;
-}
-
-/// The message of the InputError; empty: none came.
-template <class Work>
-std::string refusal(Work&& work) {
-    try {
-        work();
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "";
-}
-void expect_refused(const std::string& message, const std::string& part) {
-    EXPECT_NE(message.find(part), std::string::npos) << "'" << message << "' without '" << part << "'";
 }
 
 const std::vector<std::string> all_steps{
@@ -154,11 +139,45 @@ TEST(LinearSystem, DoesWhatItsPartsDo) {
         const auto expected =
             solve<double>(comm, parts.matrix(), *M, {moved_b.data(), rows, 1}, {moved_x.data(), rows, 1}, options);
         const auto result = system.solve(b, x, options);
-        EXPECT_EQ(x, parts.back(moved_x, 1)) << prepare;
+        auto back = x;
+        RowMoves::Packed packed;
+        parts.back(moved_x, 1, back, packed);
+        EXPECT_EQ(x, back) << prepare;
         EXPECT_EQ(result.iterations, expected.iterations);
         EXPECT_EQ(result.relative_residual(), expected.relative_residual());
         const auto remarks = system.remarks();
         for (const auto& remark : parts.remarks()) EXPECT_EQ(std::ranges::count(remarks, remark), 1) << remark;
+    }
+}
+
+TEST(LinearSystem, SolvesWithTheTranspose) {
+    MpiComm comm;
+    const auto turned = [](Global i, Global j) { return wind(j, i); };
+    for (const double sign : {1.0, -1.0}) {
+        auto straight = system_of(comm, n, [&](Global i, Global j) { return sign * turned(i, j); });
+        const auto b = right_hand_side(straight);
+        const auto expected = solution(straight, "bicgstab");
+        for (const auto& prepare : all_steps) {
+            auto system = system_of(comm, n, [&](Global i, Global j) { return sign * wind(i, j); },
+                                    {.precond = "block_jacobi:ilu0", .prepare = prepare});
+            auto solver = system.solver({.method = "bicgstab", .rtol = 1e-10});
+            std::vector<double> x(b.size());
+            const auto rows = static_cast<Index>(b.size());
+            EXPECT_TRUE(solver.solve_transposed({b.data(), rows, 1}, {x.data(), rows, 1}).converged()) << prepare;
+            for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], expected[i], 1e-7) << prepare;
+        }
+    }
+}
+
+TEST(LinearSystem, TellsOfRepairsAlsoWhereRowsAreScaled) {
+    MpiComm comm;
+    // Without fill row 1 loses its pivot in every pair: 1 − 1 · 1.
+    const auto pairs = [](Global i, Global j) { return i / 2 == j / 2 ? 1.0 : i - j == 2 || j - i == 2 ? 0.1 : 0.0; };
+    for (const std::string prepare : {"", "equilibrate"}) {
+        auto system = system_of(comm, n, pairs, {.precond = "block_jacobi:ilu0", .prepare = prepare});
+        const auto* M = system.preconditioner();
+        ASSERT_TRUE(M);
+        EXPECT_TRUE(M->repaired()) << prepare;
     }
 }
 
@@ -178,18 +197,18 @@ TEST(LinearSystem, SolvesANegativeDefiniteMatrixByItsNegative) {
 TEST(LinearSystem, RefusesMethodsForSpdMatricesWhereThereIsNone) {
     MpiComm comm;
     auto system = system_of(comm, n, wind);
-    expect_refused(refusal([&] { system.check("cg"); }), "cg needs a symmetric matrix, and this one is not");
-    expect_refused(refusal([&] { solution(system, "pipelined_cg"); }), "pipelined_cg needs a symmetric matrix");
-    expect_refused(refusal([&] { (void)system.solver({.method = "cg"}); }), "symmetric");
-    EXPECT_EQ(refusal([&] { system.check("bicgstab"); }), "");
-    expect_refused(refusal([&] { system_of(comm, n, wind, {.precond = "no such", .methods = {"cg"}}); }),
-                   "cg needs a symmetric matrix");  // before the set-up
+    expect_part(refusal_of([&] { system.check("cg"); }), "cg needs a symmetric matrix, and this one is not");
+    expect_part(refusal_of([&] { solution(system, "pipelined_cg"); }), "pipelined_cg needs a symmetric matrix");
+    expect_part(refusal_of([&] { (void)system.solver({.method = "cg"}); }), "symmetric");
+    EXPECT_EQ(refusal_of([&] { system.check("bicgstab"); }), "");
+    expect_part(refusal_of([&] { system_of(comm, n, wind, {.precond = "no such", .methods = {"cg"}}); }),
+                "cg needs a symmetric matrix");  // before the set-up
     auto factored = system_of(comm, n, grid, {.precond = "block_jacobi:ilut"});
-    expect_refused(refusal([&] { factored.check("cg"); }),
-                   "cg needs a symmetric preconditioner, and block_jacobi:ilut is not");
-    EXPECT_EQ(refusal([&] { system_of(comm, n, wind, {.insist = true}).check("cg"); }), "");
-    expect_refused(refusal([&] { system.check("nothing"); }), "there is no method 'nothing'");
-    expect_refused(refusal([&] { system.check("gmres:n=2"); }), "n");
+    expect_part(refusal_of([&] { factored.check("cg"); }),
+                "cg needs a symmetric preconditioner, and block_jacobi:ilut is not");
+    EXPECT_EQ(refusal_of([&] { system_of(comm, n, wind, {.insist = true}).check("cg"); }), "");
+    expect_part(refusal_of([&] { system.check("nothing"); }), "there is no method 'nothing'");
+    expect_part(refusal_of([&] { system.check("gmres:n=2"); }), "n");
 }
 
 TEST(LinearSystem, NamesWhatIsWrongByRowAndColumn) {
@@ -197,21 +216,21 @@ TEST(LinearSystem, NamesWhatIsWrongByRowAndColumn) {
     const auto with = [](double value) {
         return [value](Global i, Global j) { return i == 40 && j == 41 ? value : grid(i, j); };
     };
-    expect_refused(refusal([&] { system_of(comm, n, with(nan)); }), "row 41, column 42: the value is nan");
+    expect_part(refusal_of([&] { system_of(comm, n, with(nan)); }), "row 41, column 42: the value is nan");
     std::vector<Entry<double>> entries;
     if (comm.rank() == comm.size() - 1) entries = {{0, 0, 1}, {2, 3, 1}};
-    expect_refused(refusal([&] { LinearSystem::from_entries(comm, 3, entries); }),
-                   "row 3, column 4: outside the 3 × 3 matrix");
+    expect_part(refusal_of([&] { LinearSystem::from_entries(comm, 3, entries); }),
+                "row 3, column 4: outside the 3 × 3 matrix");
     const auto rows = [&](std::vector<Global> start, std::vector<Global> columns, std::vector<double> values) {
-        return refusal([&] { LinearSystem::from_rows(comm, std::move(start), std::move(columns), values); });
+        return refusal_of([&] { LinearSystem::from_rows(comm, std::move(start), std::move(columns), values); });
     };
     const Global all = 2 * comm.size();
-    expect_refused(rows({0, 1, 2}, {0, all}, {1, 1}), fmt::format("row 2, column {}: outside", all + 1));
-    expect_refused(rows({0, 1, 3}, {0, 1}, {1, 1}), "row offsets of rank 0 must start at 0");
-    expect_refused(rows({0, 2, 1}, {0, 1}, {1, 1}), "row offsets of rank 0");
-    expect_refused(rows({0, 1, 2}, {0, 1}, {1}), "1 values for 2 entries");
-    expect_refused(rows({}, {}, {}), "was given no row offsets");
-    expect_refused(refusal([&] { system_of(comm, n, grid, {.prepare = "scale"}); }), "there is no step 'scale'");
+    expect_part(rows({0, 1, 2}, {0, all}, {1, 1}), fmt::format("row 2, column {}: outside", all + 1));
+    expect_part(rows({0, 1, 3}, {0, 1}, {1, 1}), "row offsets of rank 0 must start at 0");
+    expect_part(rows({0, 2, 1}, {0, 1}, {1, 1}), "row offsets of rank 0");
+    expect_part(rows({0, 1, 2}, {0, 1}, {1}), "1 values for 2 entries");
+    expect_part(rows({}, {}, {}), "was given no row offsets");
+    expect_part(refusal_of([&] { system_of(comm, n, grid, {.prepare = "scale"}); }), "there is no step 'scale'");
 }
 
 TEST(LinearSystem, RefusesVectorsThatDoNotFit) {
@@ -219,12 +238,12 @@ TEST(LinearSystem, RefusesVectorsThatDoNotFit) {
     auto system = system_of(comm, n, grid);
     auto b = right_hand_side(system);
     std::vector<double> longer(b.size() + 1);
-    expect_refused(refusal([&] { system.solve(b, longer); }), "x is");
-    expect_refused(refusal([&] { system.solve(longer, b); }), "b is");
-    expect_refused(refusal([&] { system.solve(b, b); }), "x overlaps b");
-    expect_refused(refusal([&] { system.update_values(longer); }), "values for");
+    expect_part(refusal_of([&] { system.solve(b, longer); }), "x is");
+    expect_part(refusal_of([&] { system.solve(longer, b); }), "b is");
+    expect_part(refusal_of([&] { system.solve(b, b); }), "x overlaps b");
+    expect_part(refusal_of([&] { system.update_values(longer); }), "values for");
     auto fixed = system_of(comm, n, grid, {.keep_entries = false});
-    expect_refused(refusal([&] { fixed.update_values(b); }), "keep_entries");
+    expect_part(refusal_of([&] { fixed.update_values(b); }), "keep_entries");
 }
 
 TEST(LinearSystem, TakesRanksWithoutRowsAndTinyMatrices) {
@@ -307,7 +326,7 @@ TEST(LinearSystem, TakesOtherValuesInTheOrderOfTheEntries) {
     EXPECT_EQ(arrays.matrix().diagonal(), (std::vector<double>{4, 3}));
     arrays.update_values(std::vector<double>{8, 2, 0.5, 5});
     EXPECT_EQ(arrays.matrix().diagonal(), (std::vector<double>{8, 7}));
-    expect_refused(refusal([&] { arrays.update_values(std::vector<double>{8, 2, nan, 5}); }), "the value is nan");
+    expect_part(refusal_of([&] { arrays.update_values(std::vector<double>{8, 2, nan, 5}); }), "the value is nan");
 }
 
 TEST(LinearSystem, TellsWhatTheJsonOfASolveHas) {
@@ -316,11 +335,12 @@ TEST(LinearSystem, TellsWhatTheJsonOfASolveHas) {
     const auto b = right_hand_side(system);
     std::vector<double> x(b.size());
     const auto result = system.solve(b, x, {.method = "pipelined_cg:check=10"});
-    auto info = system.info();
-    info.method = "pipelined_cg:check=10";
+    const auto info = system.info({.method = "pipelined_cg:check=10", .rtol = 1e-7, .max_iterations = 33});
     const auto json = nlohmann::json::parse(result_json(comm, info, result));
     EXPECT_EQ(json["method"], "pipelined_cg");
     EXPECT_EQ(json["options"], "check=10");
+    EXPECT_EQ(json["rtol"], 1e-7);
+    EXPECT_EQ(json["max_iterations"], 33);
     EXPECT_EQ(json["rows"], n);
     EXPECT_EQ(json["status"], "converged");
     EXPECT_EQ(json["prepare"], "equilibrate");

@@ -60,9 +60,12 @@ TEST_F(MatrixMarket, RefusesBadHeaders) {
     const auto kind = [&](const std::string& words) { return refused("%%MatrixMarket " + words + "\n1 1 1\n1 1 1\n"); };
     EXPECT_EQ(refused(""), "file.mtx is empty");
     EXPECT_EQ(refused("", "file.mtx.gz"), "file.mtx.gz is empty");
-    EXPECT_EQ(refused("hello\n"), "file.mtx, line 1: not a Matrix Market file: it does not start with %%MatrixMarket");
+    EXPECT_EQ(refused("hello\n"),
+              "file.mtx, line 1: not a Matrix Market file: it does not start with %%MatrixMarket (scipy.io.mmwrite "
+              "writes such files)");
     EXPECT_EQ(refused("\n" + banner),
-              "file.mtx, line 1: not a Matrix Market file: it does not start with %%MatrixMarket");
+              "file.mtx, line 1: not a Matrix Market file: it does not start with %%MatrixMarket (scipy.io.mmwrite "
+              "writes such files)");
     EXPECT_EQ(refused("%%MatrixMarket\n"),
               "file.mtx, line 1: the banner needs \"%%MatrixMarket matrix\", format, field and symmetry; it "
               "has 1 words");
@@ -186,8 +189,7 @@ TEST_F(MatrixMarket, ReadsArrays) {
     check(read_rhs(array + "5 1\n1\n2\n3\n4\n5\n"), {1, 2, 3, 4, 5});
     check(read_rhs(array + "5 2\n1\n2\n\n3\n4\n%\n5\n6\n0\n8\n9\n1e1\n"), {1, 2, 3, 4, 5, 6, 0, 8, 9, 10});
     check(read_rhs(banner + "5 2 3\n5 2 1\n1 1 2\n5 2 4\n"), {2, 0, 0, 0, 0, 0, 0, 0, 0, 5});
-    EXPECT_EQ(refusal([&] { read_rhs(array + "4 1\n1\n2\n3\n4\n"); }),
-              "A has 5 rows, the right-hand side in file b.mtx has 4");
+    EXPECT_EQ(refusal([&] { read_rhs(array + "4 1\n1\n2\n3\n4\n"); }), "A has 5 rows, the vectors in b.mtx have 4");
     EXPECT_EQ(refusal([&] { read_rhs(array + "5 65\n1\n"); }),
               "b.mtx, line 2: 65 columns are more than the 64 right-hand sides one solve can hold");
     EXPECT_EQ(refusal([&] { read_rhs(array + "5 0\n"); }), "b.mtx, line 2: a 5 × 0 matrix is empty");

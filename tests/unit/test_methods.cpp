@@ -68,8 +68,9 @@ TEST_P(MethodTest, ColumnsTogetherAreColumnsOneByOne) {
         Values bj(A, 1, [&](Global row, int) { return values(row, j); }), xj(A, 1);
         const auto alone = run(comm, A, bj, xj, options());
         EXPECT_EQ(together.columns[static_cast<std::size_t>(j)].status, alone.status);
+        // Columns share the length of blocks and the depth of pipelines.
         EXPECT_NEAR(together.columns[static_cast<std::size_t>(j)].iterations, alone.iterations,
-                    1 + 0.1 * alone.iterations)
+                    1 + 0.25 * alone.iterations)
             << "column " << j;
         double scale = 0, difference = 0;
         for (Index i = 0; i < A.local_rows(); ++i) {
@@ -122,7 +123,7 @@ TEST_P(MethodTest, AnswersDoNotDependOnTheNumberOfRanks) {
     Values b(A, 2, random_values), x(A, 2), b1(A1, 2, random_values), x1(A1, 2);
     const auto all = run(comm, A, b, x, options(1e-10)), one = run(alone, A1, b1, x1, options(1e-10));
     // Where one hands over, and when, is decided by rounding.
-    EXPECT_NEAR(all.iterations, one.iterations, 2 + (method.hands_over ? 0.1 : 0.03) * one.iterations);
+    EXPECT_NEAR(all.iterations, one.iterations, 2 + (method.hands_over ? 0.2 : 0.03) * one.iterations);
     const Global first = A.partition().first(comm.rank());
     for (Index i = 0; i < A.local_rows(); ++i)
         for (int j = 0; j < 2; ++j) ASSERT_NEAR(x.view()(i, j), x1.view()(static_cast<Index>(first) + i, j), 1e-5);

@@ -10,6 +10,7 @@
 #include "stretto/model/benchmarks.hpp"
 #include "stretto/model/fit.hpp"
 #include "stretto/model/probe.hpp"
+#include "stretto/model/triad_rate.hpp"
 
 using namespace stretto;
 using namespace std::chrono_literals;
@@ -106,6 +107,35 @@ void expect_of_a_probe(Comm& comm, MpiComm& mpi, Good good) {
 }
 
 // What an emulated network hides by itself, every mode finds hidden.
+TEST(Probe, EndsInAdvice) {
+    const auto of = [](double microseconds, double poll, double thread) {
+        return Probe{.reduction = 1e-6 * microseconds,
+                     .gamma = {{ProgressMode::none, 1.0}, {ProgressMode::poll, poll}, {ProgressMode::thread, thread}},
+                     .seconds = 0};
+    };
+    EXPECT_EQ(advice(of(1.2, 0.1, 0.1), 2), "reductions take 1.2 µs: nothing to hide here: use cg, bicgstab or gmres");
+    EXPECT_EQ(advice(of(31, 0.95, 1.3), 2),
+              "reductions take 31.0 µs, and no progress mode hides them behind work: use methods with fewer of them, "
+              "single_reduction_cg, improved_bicgstab or s_step_gmres");
+    const auto hides = advice(of(31, 0.2, 0.15), 8), deep = advice(of(31, -0.1, 0.15), 2.1);
+    EXPECT_TRUE(
+        hides.starts_with("reductions take 31.0 µs, and with --progress-mode thread work hides 85 % of one: use "
+                          "pipelined_cg"))
+        << hides;
+    EXPECT_EQ(hides.find("deep"), std::string::npos) << hides;
+    EXPECT_NE(deep.find("poll work hides 100 %"), std::string::npos) << deep;
+    EXPECT_NE(deep.find("deep_pipelined_cg:l=3, for ten in flight take 2.1 times as long as one"), std::string::npos)
+        << deep;
+}
+
+TEST(Benchmarks, KnowTheCaches) {
+    MpiComm comm;
+    EXPECT_LE(last_level_cache(1), last_level_cache(1000));
+    const double cached = cached_data(comm, 1);
+    EXPECT_GE(cached, 0);
+    EXPECT_EQ(all_max(comm, cached), all_min(comm, cached));
+}
+
 TEST(Probe, FindsOutWhetherReductionsHide) {
     MpiComm mpi;
     LatencyComm comm(mpi, {.reduction = 1ms});

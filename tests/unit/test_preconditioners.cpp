@@ -237,7 +237,8 @@ TEST(Preconditioners, RefusesWhatItCannotDo) {
     };
     refuses("block_jacobi:ic0", "inner=ic0 needs a symmetric matrix");
     refuses("block_jacobi:inner=cholesky", "inner=cholesky needs a symmetric matrix");
-    refuses("block_jacobi:ilu", "option inner=ilu: it takes ilu0, ic0, ilut, sai, lu, cholesky");
+    refuses("block_jacobi:ilu",
+            "option inner=ilu: did you mean ilu0 or ilut? It takes: ilu0, ic0, ilut, sai, lu, cholesky");
     refuses("block_jacobi:ilu0,inner=lu", "unexpected argument 'ilu0'");
     refuses("block_jacobi:blocks=-1", "option blocks=-1");
     refuses("block_jacobi:ilu0,drop=0.1", "option drop is of inner=ilut, not of inner=ilu0");

@@ -7,7 +7,9 @@
 #include <stdexcept>
 
 #include "stretto/core/error.hpp"
+#include "stretto/core/names.hpp"
 #include "stretto/core/random.hpp"
+#include "stretto/core/text.hpp"
 
 namespace stretto {
 namespace {
@@ -56,7 +58,13 @@ TEST(Options, GivenOrDefault) {
 }
 
 TEST(Options, RefusalsNameOptionValueAndWhatIsAllowed) {
-    EXPECT_EQ(refusal("cg:chek=5"), "cg: unknown option 'chek'; it takes the options: check, shift, depth");
+    EXPECT_EQ(refusal("cg:chek=5"),
+              "cg: unknown option 'chek': did you mean check? It takes the options: check, shift, depth");
+    EXPECT_EQ(refusal("cg:foo=5"), "cg: unknown option 'foo'; it takes the options: check, shift, depth");
+    EXPECT_EQ(refusal("cg:tol=5"),
+              "cg: unknown option 'tol': did you mean --rtol? It takes the options: check, shift, depth");
+    EXPECT_EQ(refusal("cg:check=5:depth=2"),
+              "'cg:check=5:depth=2': after the first colon come commas: cg:check=5,depth=2");
     EXPECT_EQ(refusal("cg:check=2.5"), "cg: option check=2.5: it takes an integer from 0 to 1000000000");
     EXPECT_EQ(refusal("cg:shift=1.5"), "cg: option shift=1.5: it takes a number from -1 to 1");
     EXPECT_EQ(refusal("cg:depth=0"), "cg: option depth=0: it takes an integer from 1 up");
@@ -74,6 +82,50 @@ TEST(Options, NoneToTake) {
     } catch (const InputError& error) {
         EXPECT_STREQ(error.what(), "jacobi: unknown option 'check'; it takes no options");
     }
+}
+
+TEST(Names, WhatIsMeant) {
+    constexpr std::string_view methods[] = {"cg",       "pipelined_cg",       "flexible_cg",
+                                            "bicgstab", "pipelined_bicgstab", "gmres"};
+    constexpr std::string_view preconds[] = {"none", "jacobi", "block_jacobi", "additive_schwarz"};
+    constexpr std::string_view options[] = {"--rtol", "--max-it", "--method", "--precond"};
+    for (const auto& [typed, expected] : {std::pair("CG", "cg"),
+                                          {"gmers", "gmres"},
+                                          {"pipelinedcg", "pipelined_cg"},
+                                          {"bicg", "bicgstab"},
+                                          {"BiCG-Stab", "bicgstab"},
+                                          {"pipelined", "pipelined_cg or pipelined_bicgstab"},
+                                          {"quux", ""},
+                                          {"", ""},
+                                          {"x", ""},
+                                          {"--", ""}})
+        EXPECT_EQ(meant(typed, methods), expected) << typed;
+    EXPECT_EQ(meant("ilu0", preconds), "block_jacobi:ilu0");
+    EXPECT_EQ(meant("ILU(0)", preconds), "block_jacobi:ilu0");
+    EXPECT_EQ(meant("ilut", methods), "");
+    EXPECT_EQ(meant("jakobi", preconds), "jacobi");
+    for (const auto& [typed, expected] : {std::pair("--metod", "--method"),
+                                          {"--tol", "--rtol"},
+                                          {"-tol", "--rtol"},
+                                          {"--max_it", "--max-it"},
+                                          {"--maxiter", "--max-it"},
+                                          {"--pc", "--precond"},
+                                          {"--x0", ""},
+                                          {"--nope", ""}})
+        EXPECT_EQ(meant(typed, options), expected) << typed;
+    EXPECT_EQ(stretto::refusal("no 'bicg'", "bicg", methods),
+              "no 'bicg': did you mean bicgstab? There are: cg, pipelined_cg, flexible_cg, bicgstab, "
+              "pipelined_bicgstab, gmres");
+    EXPECT_EQ(stretto::refusal("no 'quux'", "quux", preconds, "it takes"),
+              "no 'quux'; it takes: none, jacobi, block_jacobi, additive_schwarz");
+}
+
+TEST(Text, Counts) {
+    for (const auto& [text, value] :
+         {std::pair("7", 7L), {"1e5", 100000L}, {"+2.5e1", 25L}, {"-3", -3L}, {"9007199254740993", 9007199254740993L}})
+        EXPECT_EQ(parse_count(text), value) << text;
+    for (const auto* text : {"", "1.5", "5.0", "1e-1", "1e300", "nan", "inf", "x", "1x", " 1"})
+        EXPECT_FALSE(parse_count(text)) << text;
 }
 
 TEST(Random, UniformAndSettledByPlace) {

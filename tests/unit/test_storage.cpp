@@ -35,7 +35,8 @@ TEST(Storage, NamesAreThoseOfTheCommandLine) {
         ADD_FAILURE();
     } catch (const InputError& error) {
         EXPECT_STREQ(error.what(),
-                     "there is no storage 'in_step'; there are: auto, csr, repeated, in-step, blocked, sliced");
+                     "there is no storage 'in_step': did you mean in-step? There are: auto, csr, repeated, in-step, "
+                     "blocked, sliced");
     }
 }
 

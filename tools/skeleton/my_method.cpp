@@ -6,7 +6,7 @@
 namespace stretto {
 namespace {
 // Replace: the options of the method. Each has a name, default, range and help; patience every method has.
-constexpr OptionInfo options[] = {patience_option(5000)};
+constexpr OptionInfo options[] = {patience_option};
 }  // namespace
 
 // Replace: all of it. The tests hold the loop to the numbers here.

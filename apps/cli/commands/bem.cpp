@@ -2,10 +2,16 @@
 // stretto bem: boundary elements.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "../files.hpp"
+#include "../show/print.hpp"
 #include "dense.hpp"
 #include "stretto/bem/problem.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/core/text.hpp"
+#include "stretto/system/linear_system.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -13,7 +19,6 @@ using nlohmann::ordered_json;
 namespace {
 
 struct BemArguments : DenseArguments {
-    BemArguments() { precond = "auto"; }
     std::string testing = "collocation", vtk, picture;
 };
 
@@ -53,7 +58,7 @@ ordered_json tell(const BemProblem& problem, const std::string& testing, const s
         text += fmt::format("; {} should be {:.9g}: relative error {:.2e}", problem.truth->what, problem.truth->value,
                             *found.truth_error);
     }
-    if (table) fmt::print("  {} (times 4πε₀)\n", text);
+    if (table) print_out("  {} (times 4πε₀)\n", text);
     return json;
 }
 
@@ -62,7 +67,9 @@ int run(const Context& context, const BemArguments& asked) {
     Comm& comm = chosen.get();
     BemArguments arguments = asked;
     // Galerkin's entries have the areas of two triangles in them, which the diagonal takes out again.
-    if (asked.precond == "auto") arguments.precond = asked.testing == "galerkin" ? "block_jacobi" : "none";
+    if (asked.precond.empty()) arguments.precond = automatic;
+    const auto testing = arguments.testing == "galerkin" ? Testing::galerkin : Testing::collocation;
+    choose_for(testing == Testing::galerkin, testing == Testing::galerkin, arguments);
     auto methods = arguments.asked_methods();
     const auto vtk_files = files_of_methods(methods, "--vtk", arguments.vtk),
                pictures = files_of_methods(methods, "--picture", arguments.picture);
@@ -76,16 +83,17 @@ int run(const Context& context, const BemArguments& asked) {
 
     ProgressLine line(comm.rank(), arguments.progress);
     const auto problem = make_bem_problem(comm, arguments.problem);
-    const auto testing = arguments.testing == "galerkin" ? Testing::galerkin : Testing::collocation;
     DenseSystem system;
     system.geometry = problem.mesh.geometry();
     system.fill = single_layer(problem.mesh, testing);
     system.symmetric = system.positive_definite = testing == Testing::galerkin;
+    system.program = shell_word(context.program) + " bem";
+    if (testing == Testing::galerkin) system.options.emplace_back("--testing", arguments.testing);
     system.b = [&](Index triangle, int) { return problem.wanted(triangle, testing); };
     system.remarks.push_back(fmt::format("{} triangles, {} closed surface{}; {}", problem.mesh.size(),
                                          problem.potential.size(), problem.potential.size() == 1 ? "" : "s",
                                          arguments.testing));
-    if (problem.turned) system.remarks.emplace_back("the mesh has surfaces that are inside out: they were turned");
+    std::ranges::copy(problem.remarks, std::back_inserter(system.remarks));
     const bool table = comm.rank() == 0 && arguments.json != "-";
     system.tell = [&](const std::vector<double>& density) { return tell(problem, arguments.testing, density, table); };
     system.write = [&](std::size_t k, const std::vector<double>& density) {

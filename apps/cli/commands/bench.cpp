@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "../files.hpp"
+#include "../show/print.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/error.hpp"
@@ -62,21 +63,25 @@ void print(const ordered_json& row) {
     for (const char* form : {"basic", "merged"}) {
         const auto& of = row[form];
         const bool merged = std::string_view(form) == "merged";
-        fmt::print("{:<21} {:<7} {:>3} {:<7} {:>9.2f}", row["method"].get<std::string>(),
-                   row["preconditioned"] ? "copy" : "none", row["columns"].get<int>(), form,
-                   of["milliseconds"].get<double>());
+        print_out("{:<21} {:<7} {:>3} {:<7} {:>9.2f}", row["method"].get<std::string>(),
+                  row["preconditioned"] ? "copy" : "none", row["columns"].get<int>(), form,
+                  of["milliseconds"].get<double>());
+        // The kernels' times are means, beside the best iteration: as shares they go together.
+        double all = 0;
+        for (const auto& milliseconds : of["milliseconds_by_kernel"]) all += milliseconds.get<double>();
         for (const auto& milliseconds : of["milliseconds_by_kernel"])
-            fmt::print(" {:>8.2f}", milliseconds.get<double>());
-        fmt::print(" {:>7} {:>12} {:>8.3f} {:>8.0f}% {:>8} {:>10}\n",
-                   merged ? fmt::format("{:.0f}%", 100 * row["gain"].get<double>()) : "",
-                   fmt::format("{:.0f}+{:.0f}", of["vector_reads"].get<double>(), of["vector_writes"].get<double>()),
-                   of["gigabytes"].get<double>(), 100 * of["of_triad"].get<double>(),
-                   merged && row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "",
-                   merged && row.contains("of_single_solves")
-                       ? fmt::format("{:.2f}", row["of_single_solves"].get<double>())
-                       : "");
+            print_out(" {:>7.0f}%", all > 0 ? 100 * milliseconds.get<double>() / all : 0);
+        print_out(" {:>7} {:>12} {:>8.3f} {:>9} {:>8} {:>10}\n",
+                  merged ? fmt::format("{:.0f}%", 100 * row["gain"].get<double>()) : "",
+                  fmt::format("{:.0f}+{:.0f}", of["vector_reads"].get<double>(), of["vector_writes"].get<double>()),
+                  of["gigabytes"].get<double>(),
+                  row["in_cache"] ? "in cache" : fmt::format("{:.0f}%", 100 * of["of_triad"].get<double>()),
+                  merged && row.contains("speed_up") ? fmt::format("{:.2f}", row["speed_up"].get<double>()) : "",
+                  merged && row.contains("of_single_solves")
+                      ? fmt::format("{:.2f}", row["of_single_solves"].get<double>())
+                      : "");
     }
-    std::fflush(stdout);
+    flush_out();
 }
 
 class Bench {
@@ -93,6 +98,7 @@ public:
           threads_(arguments.threads > 0 ? arguments.threads : default_threads(comm)),
           A_(load_matrix(comm, problem_, arguments.storage, threads_, line_)),
           norm_(A_.norm()),
+          cached_(cached_data(comm, threads_)),
           triad_(threads_, static_cast<std::size_t>(std::max(A_.local_rows(), Triad::out_of_cache / comm.size()))) {}
 
     bool run() {
@@ -112,6 +118,7 @@ public:
                 if (table()) print(row);
                 rows.push_back(std::move(row));
             }
+        if (table()) print_verdict(rows);
         if (comm_.rank() == 0 && !arguments_.json.empty()) write_json(arguments_.json, head(rows));
         return complete;
     }
@@ -133,12 +140,21 @@ private:
                 {"measurements", rows}};
     }
 
+    static int vectors_of(const Method& method, const BenchVariant& variant, const std::string& spec) {
+        return method.vectors(options_for(parse_spec(spec), method), variant.preconditioned);
+    }
+
+    /// Whether the matrix and all vectors of an iteration are in caches in good part.
+    bool in_cache(const BenchVariant& variant, const std::string& spec, int columns) const {
+        const Method& method = find_method(parse_spec(spec).name);
+        const double of_vectors = 8.0 * (vectors_of(method, variant, spec) + 2) * A_.local_rows() * columns;
+        return all_sum(comm_, A_.bytes(columns) + of_vectors) < cached_;
+    }
+
     /// Whether m columns fit into what is free; says so where not.
     bool fits(const BenchVariant& variant, const std::string& spec, int columns) {
         const Method& method = find_method(parse_spec(spec).name);
-        const auto stored = [&](const Method& one) {
-            return one.vectors(options_for(parse_spec(spec), one), variant.preconditioned);
-        };
+        const auto stored = [&](const Method& one) { return vectors_of(one, variant, spec); };
         // Beside the method's own: b, x, and the driver's residual, best x and direction.
         const int vectors = std::max(stored(method), stored(find_method(method.classic))) + 5;
         const double needed = all_sum(comm_, 8.0 * vectors * A_.local_rows() * columns);
@@ -151,8 +167,8 @@ private:
     void leave_out(const BenchVariant& variant, int columns, const std::string& why) {
         if (comm_.rank() != 0) return;
         line_.clear();
-        fmt::print(stderr, "stretto: {} with {} column{} left out: {}\n", variant.method, columns,
-                   columns == 1 ? "" : "s", why);
+        print_error("stretto: {} with {} column{} left out: {}\n", variant.method, columns, columns == 1 ? "" : "s",
+                    why);
     }
 
     ordered_json measure(const BenchVariant& variant, int columns) {
@@ -193,9 +209,13 @@ private:
                                 {"of_triad", bytes / seconds / bandwidth},
                                 {"milliseconds_by_kernel", by_kernel}};
         };
-        ordered_json row{{"method", variant.method},   {"preconditioned", variant.preconditioned},
-                         {"columns", columns},         {"basic", describe(basic)},
-                         {"merged", describe(merged)}, {"gain", 1 - best(merged.seconds) / best(basic.seconds)}};
+        ordered_json row{{"method", variant.method},
+                         {"preconditioned", variant.preconditioned},
+                         {"columns", columns},
+                         {"in_cache", in_cache(variant, spec, columns)},
+                         {"basic", describe(basic)},
+                         {"merged", describe(merged)},
+                         {"gain", 1 - best(merged.seconds) / best(basic.seconds)}};
         if (&variant == &family_.variants.front()) first_[columns] = best(merged.seconds);
         if (first_.contains(columns)) row["speed_up"] = first_[columns] / best(merged.seconds);
         // What a column costs against a solve of its own.
@@ -238,14 +258,48 @@ private:
     }
 
     void print_head() const {
-        fmt::print("{}: {} rows, {} nonzeros; {} rank{} × {} thread{}; the best of {} × {} iterations\n\n", problem_,
-                   A_.rows(), A_.nonzeros(), comm_.size(), comm_.size() == 1 ? "" : "s", threads_,
-                   threads_ == 1 ? "" : "s", arguments_.rounds, iterations_);
-        fmt::print(
-            "{:<21} {:<7} {:>3} {:<7} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>12} {:>8} {:>9} {:>8} {:>10}\n",
-            "method", "precond", "m", "form", "ms/iter", "A", "M^-1", "vectors", "waiting", "halo", "gain",
-            "reads+writes", "GB/iter", "of triad", "speed-up", "m=1 solves");
-        std::fflush(stdout);
+        print_out("{}: {} rows, {} nonzeros; {} rank{} × {} thread{}; the best of {} × {} iterations\n\n", problem_,
+                  A_.rows(), A_.nonzeros(), comm_.size(), comm_.size() == 1 ? "" : "s", threads_,
+                  threads_ == 1 ? "" : "s", arguments_.rounds, iterations_);
+        print_out(
+            "{:<21} {:<7} {:>3} {:<7} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>12} {:>8} {:>9} {:>8} "
+            "{:>10}\n",
+            "method", "precond", "m", "form", "ms/iter", "A", "M^-1", "vectors", "dots", "reduct.", "halo", "small",
+            "gain", "reads+writes", "GB/iter", "of triad", "speed-up", "m=1 solves");
+        flush_out();
+    }
+
+    /// What the columns mean, what is fastest, and what the figures are not good for.
+    void print_verdict(const ordered_json& rows) const {
+        print_out(
+            "\nms/iter: the best iteration; A to small: where the time goes, of the mean one; gain: of merged over "
+            "basic;\nof triad: bandwidth over that of STREAM's triad; speed-up: over the first row; "
+            "m=1 solves: over as many of one column\n\n");
+        const auto milliseconds = [](const ordered_json& row) { return row["merged"]["milliseconds"].get<double>(); };
+        for (const int columns : columns_)
+            for (const bool preconditioned : {false, true}) {
+                const ordered_json* best = nullptr;
+                for (const auto& row : rows)
+                    if (row["columns"] == columns && row["preconditioned"] == preconditioned &&
+                        (!best || milliseconds(row) < milliseconds(*best)))
+                        best = &row;
+                if (best)
+                    print_out("Fastest iteration with m = {}{}: {}, {:.2f} ms\n", columns,
+                              preconditioned ? " and a preconditioner" : "", (*best)["method"].get<std::string>(),
+                              milliseconds(*best));
+            }
+        const auto cached =
+            std::ranges::count_if(rows, [](const auto& row) { return row["in_cache"].template get<bool>(); });
+        if (cached > 0)
+            print_out(
+                "In cache: the data of {} of {} rows are below {:.3g} MB, twice the last-level caches: the triad, "
+                "which is out of them, is no measure there; take a larger --problem\n",
+                cached, rows.size(), 1e-6 * cached_);
+        if (comm_.size() == 1)
+            print_out(
+                "One rank: its reductions cost nothing. What hiding them gains shows on several, or with "
+                "--emulate-latency 100us\n");
+        flush_out();
     }
 
     Comm& comm_;
@@ -258,7 +312,7 @@ private:
     const std::vector<int>& columns_;
     int threads_;
     CsrMatrix<double> A_;
-    double norm_;
+    double norm_, cached_;
     Triad triad_;
     std::size_t done_ = 0;
     double fastest_ = 0;  // triad
@@ -272,18 +326,21 @@ void add(CLI::App& app, BenchArguments& bench) {
                    "Matrix Market file, problem of any size, or kron:FILE,N (default: that of the family's paper)");
     app.add_option("--columns", bench.columns, "Numbers of right-hand sides (default: 1, for bicgstab 1,4,16)")
         ->delimiter(',')
-        ->check(number(1, max_columns, "a number of columns from 1 to 64"));
+        ->option_text("N,N,...")
+        ->transform(whole_number(1, max_columns, "a number of columns from 1 to 64"));
     app.add_option("--iterations", bench.iterations, "Iterations of a solve (default: 12, or 20 cycles)")
-        ->check(number(4, 1e6, "a number of iterations from 4 to 1e6"));
+        ->transform(whole_number(4, 1e6, "a number of iterations from 4 to 1e6"));
     app.add_option("--rounds", bench.rounds, "Solves of each kind, in turn")
-        ->check(number(1, 1e6, "a number of rounds from 1 to 1e6"))
+        ->transform(whole_number(1, 1e6, "a number of rounds from 1 to 1e6"))
         ->capture_default_str();
     app.add_option("--sizes", bench.sizes, "hmatrix: numbers of triangles")
         ->delimiter(',')
-        ->check(number(20, 1e8, "a number of triangles from 20 to 1e8"))
+        ->option_text("N,N,...")
+        ->transform(whole_number(20, 1e8, "a number of triangles from 20 to 1e8"))
         ->capture_default_str();
     app.add_option("--epsilons", bench.epsilons, "hmatrix: tolerances")
         ->delimiter(',')
+        ->option_text("EPSILON,...")
         ->check(number(1e-14, 0.5, "a tolerance from 1e-14 to 0.5"))
         ->capture_default_str();
     add_storage_option(app, bench.storage);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "../files.hpp"
+#include "../show/print.hpp"
 #include "bench.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
@@ -20,6 +21,8 @@ using namespace stretto;
 using nlohmann::ordered_json;
 
 namespace {
+
+constexpr int least_vectors = 4;  // of a method, with x
 
 struct Variant {
     std::string_view method;
@@ -117,6 +120,7 @@ public:
         print_head();
         for (const int columns : widths_)
             if (!measure(columns)) return false;
+        if (table_) print_verdict();
         if (comm_.rank() == 0 && !arguments_.json.empty())
             write_json(arguments_.json, {{"benchmark", "groups"},
                                          {"ranks", comm_.size()},
@@ -138,12 +142,29 @@ private:
 
     void print_head() const {
         if (!table_) return;
-        fmt::print(
+        print_out(
             "{} rank{} × {} thread{}, {}; medians of {} rounds\n\n{:<46} {:<7} {:>3} {:>5} {:>12} {:>6} {:>9} {:>8} "
             "{:>9}\n",
             comm_.size(), comm_.size() == 1 ? "" : "s", threads_, threads_ == 1 ? "" : "s", instruction_set(),
             arguments_.rounds, "method", "precond", "m", "group", "reads+writes", "dots", "B/element", "GB/s",
             "of triad");
+    }
+
+    void print_verdict() const {
+        constexpr double good = 0.9;
+        const auto of_triad = [](const ordered_json& row) { return row["of_triad"].template get<double>(); };
+        const auto reached = std::ranges::count_if(rows_, [&](const auto& row) { return of_triad(row) >= good; });
+        print_out("\nof triad: bandwidth over that of STREAM's triad, which is out of cache; medians\n\n");
+        if (in_cache_)
+            print_out(
+                "The vectors are in the last-level caches in good part: the triad is no measure of them; take a larger "
+                "--problem\n");
+        else if (!rows_.empty()) {
+            const auto& least = *std::ranges::min_element(rows_, {}, of_triad);
+            print_out("{} of {} groups reach {:.0f} % of the triad; the least is group {} of {}, m = {}: {:.0f} %\n",
+                      reached, rows_.size(), 100 * good, least["group"].get<int>(), least["method"].get<std::string>(),
+                      least["columns"].get<int>(), 100 * of_triad(least));
+        }
     }
 
     bool measure(int columns) {
@@ -152,6 +173,9 @@ private:
                 ? fmt::format("poisson3d:{:.0f}", std::cbrt(static_cast<double>(Triad::out_of_cache) / columns))
                 : arguments_.problem;
         const auto A = load_matrix(comm_, problem, arguments_.storage, threads_, line_);
+        // Those of the method that has fewest.
+        in_cache_ =
+            in_cache_ || 8.0 * least_vectors * static_cast<double>(A.rows()) * columns < cached_data(comm_, threads_);
         const auto jacobi = make_preconditioner("jacobi", A);
         const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);
         Buffer<double> b(size), x(size);
@@ -171,8 +195,8 @@ private:
             if (variant.method.starts_with(rounds.finished_by))
                 report(variant, columns, size, rounds);
             else if (comm_.rank() == 0)
-                fmt::print(stderr, "stretto: {} with m = {} left out: went on with {}\n", variant.method, columns,
-                           rounds.finished_by);
+                print_error("stretto: {} with m = {} left out: went on with {}\n", variant.method, columns,
+                            rounds.finished_by);
         }
         return true;
     }
@@ -219,12 +243,12 @@ private:
                              {"gigabytes_per_second", 1e-9 * rate},
                              {"of_triad", rate / bandwidth}});
             if (table_)
-                fmt::print("{:<46} {:<7} {:>3} {:>5} {:>12} {:>6.3g} {:>9.1f} {:>8.1f} {:>8.0f}%\n", name,
-                           variant.preconditioned ? "jacobi" : "none", columns, number,
-                           fmt::format("{:.3g}+{:.3g}", group.reads / group.runs, group.writes / group.runs),
-                           group.dots / group.runs, bytes, 1e-9 * rate, 100 * rate / bandwidth);
+                print_out("{:<46} {:<7} {:>3} {:>5} {:>12} {:>6.3g} {:>9.1f} {:>8.1f} {:>8.0f}%\n", name,
+                          variant.preconditioned ? "jacobi" : "none", columns, number,
+                          fmt::format("{:.3g}+{:.3g}", group.reads / group.runs, group.writes / group.runs),
+                          group.dots / group.runs, bytes, 1e-9 * rate, 100 * rate / bandwidth);
         }
-        std::fflush(stdout);
+        flush_out();
     }
 
     Comm& comm_;
@@ -236,6 +260,7 @@ private:
     std::vector<int> widths_;
     std::size_t done_ = 0;
     double fastest_ = 0;  // triad
+    bool in_cache_ = false;
     ordered_json rows_ = ordered_json::array();
 };
 

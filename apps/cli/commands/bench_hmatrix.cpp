@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "../files.hpp"
+#include "../show/print.hpp"
 #include "bench.hpp"
 #include "hmat_oss.hpp"
 #include "stretto/bem/problem.hpp"
@@ -88,19 +90,21 @@ public:
           threads_(arguments.threads > 0 ? arguments.threads : default_threads(comm)),
           table_(comm.rank() == 0 && arguments.json != "-"),
           line_(comm.rank(), arguments.progress),
+          cached_(cached_data(comm, threads_)),
           triad_(threads_, static_cast<std::size_t>(Triad::out_of_cache / comm.size())) {
         limit_threads(threads_);
     }
 
     void run() {
         if (table_)
-            fmt::print(
+            print_out(
                 "unit sphere, single layer, {} rank{} × {} thread{}; hmat-oss: one thread, double precision\n\n{:>7} "
                 "{:>7} {:<16} {:>10} {:>7} {:>9} {:>8} {:>9} {:>11} {:>8} {:>9} {:>9}\n",
                 comm_.size(), comm_.size() == 1 ? "" : "s", threads_, threads_ == 1 ? "" : "s", "n", "ε", "",
                 "compress s", "CPU s", "MB", "% of n²", "n log₂n", "product ms", "GB/s", "of triad", "error");
         for (const int size : arguments_.sizes)
             for (const double epsilon : arguments_.epsilons) measure(Case(comm_, size, epsilon));
+        if (table_) print_verdict();
         if (comm_.rank() == 0 && !arguments_.json.empty())
             write_json(arguments_.json, {{"benchmark", "hmatrix"},
                                          {"ranks", comm_.size()},
@@ -110,6 +114,30 @@ public:
     }
 
 private:
+    /// How the products stand to the triad, and to the peer's where it is there.
+    void print_verdict() const {
+        double least = 1e300, most = 0, slower = 1e300;
+        std::size_t cached = 0;
+        std::map<std::pair<Index, double>, double> own;  // milliseconds by n and ε
+        for (const auto& row : rows_) {
+            const std::pair key(row["n"].get<Index>(), row["epsilon"].get<double>());
+            const auto seconds = row["product_seconds"].get<double>(), of_triad = row["of_triad"].get<double>();
+            if (row["who"] == "stretto") own[key] = seconds;
+            if (row["who"] == "hmat-oss") slower = std::min(slower, seconds / own[key]);
+            if (row["who"] != "stretto") continue;
+            cached += row["bytes"] < cached_;
+            if (row["bytes"] >= cached_) least = std::min(least, of_triad), most = std::max(most, of_triad);
+        }
+        print_out("\ncompress, CPU, product: the fastest of {} rounds; error: ‖y − A x‖/‖A x‖ on 100 rows\n\n",
+                  arguments_.rounds);
+        if (most > 0) print_out("Products run at {:.0f} to {:.0f} % of the triad\n", 100 * least, 100 * most);
+        if (cached > 0)
+            print_out(
+                "{} of {} matrices are below {:.3g} MB, twice the last-level caches: the triad is no measure of them\n",
+                cached, own.size(), 1e-6 * cached_);
+        if (slower < 1e300) print_out("hmat-oss takes {:.1f} times as long for a product, or more\n", slower);
+    }
+
     /// In turn: a noisy machine disturbs all, and each finds the memory that another has used. The fastest counts.
     void measure(const Case& on) {
         Times automatic, in_double;
@@ -180,12 +208,12 @@ private:
                          {"of_triad", rate / fastest_},
                          {"error", error}});
         if (!table_) return;
-        fmt::print(
+        print_out(
             "{:>7} {:>7.0e} {:<16} {:>10.2f} {:>7.2f} {:>9.1f} {:>8.2f} {:>9.1f} {:>11.2f} {:>8.1f} {:>8.0f}% "
             "{:>9.1e}\n",
             on.mesh.size(), on.epsilon, who, times.compression, times.cpu, 1e-6 * bytes, 100 * values / (n * n),
             values / (n * std::log2(n)), 1e3 * times.product, 1e-9 * rate, 100 * rate / fastest_, error);
-        std::fflush(stdout);
+        flush_out();
     }
 
     Comm& comm_;
@@ -194,6 +222,7 @@ private:
     int threads_;
     bool table_;
     ProgressLine line_;
+    double cached_;
     Triad triad_;
     double fastest_ = 0;  // triad
     ordered_json rows_ = ordered_json::array();

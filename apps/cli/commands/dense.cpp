@@ -6,17 +6,23 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "../files.hpp"
+#include "../show/print.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
+#include "stretto/comm/node.hpp"
 #include "stretto/core/memory.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/random.hpp"
+#include "stretto/core/text.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 #include "stretto/precond/table.hpp"
-#include "stretto/system/check.hpp"
+#include "stretto/system/advice.hpp"
+#include "stretto/system/linear_system.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -33,67 +39,71 @@ constexpr OptionInfo hmatrix_options[] = {
     {"memory", 0, 0, 1e9, "GB that a rank may use; 0: its share of what is free"}};
 
 /// The share of this rank in the free memory of its node.
-double share_of_memory(const Comm& comm) {
-    MPI_Comm node = MPI_COMM_NULL;
-    int ranks = 1;
-    MPI_Comm_split_type(comm.mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &ranks);
-    MPI_Comm_free(&node);
-    return 0.9 * free_memory() / ranks;
-}
+double share_of_memory(const Comm& comm) { return 0.9 * free_memory() / ranks_on_node(comm); }
 
-/// ‖b − A x‖/‖b‖ with A's own entries, from rows chosen by chance; the largest of the columns.
-double exact_residual(const HMatrix& A, const DenseSystem& system, const std::vector<double>& x) {
-    constexpr Index rows = 128;
-    const auto n = static_cast<Index>(A.rows());
+/// ‖b − A x‖/‖b‖ of each column with A's own entries, from rows chosen by chance; where b = 0 without ‖b‖.
+std::vector<double> kernel_residuals(const HMatrix& A, const DenseSystem& system, const Result& result,
+                                     const std::vector<double>& x) {
+    constexpr Index most = 128;
+    const auto n = static_cast<Index>(A.rows()), rows = std::min(n, most);
     const auto m = static_cast<std::size_t>(system.columns);
     std::vector<Index> all(static_cast<std::size_t>(n));
-    for (Index i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
-    std::vector<double> row(static_cast<std::size_t>(n)), residual(m), norm(m);
-    for (Index k = 0; k < std::min(n, rows); ++k) {
-        if (k % A.comm().size() != A.comm().rank()) continue;
-        const auto i = n <= rows ? k : static_cast<Index>((0.5 + 0.5 * uniform(7, k)) * n) % n;
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<double> row(static_cast<std::size_t>(n)), residuals(m);
+    for (Index k = A.comm().rank(); k < rows; k += A.comm().size()) {
+        const auto i = n <= most ? k : static_cast<Index>((0.5 + 0.5 * uniform(7, k)) * n) % n;
         system.fill({&i, 1}, all, row.data());
         for (std::size_t c = 0; c < m; ++c) {
-            const double b = system.b(i, static_cast<int>(c));
-            double r = b;
+            double r = system.b(i, static_cast<int>(c));
             for (std::size_t j = 0; j < row.size(); ++j) r -= row[j] * x[j * m + c];
-            residual[c] += r * r;
-            norm[c] += b * b;
+            residuals[c] += r * r;
         }
     }
-    double worst = 0;
     for (std::size_t c = 0; c < m; ++c) {
-        const double r = all_sum(A.comm(), residual[c]), b = all_sum(A.comm(), norm[c]);
-        worst = std::max(worst, b > 0 ? std::sqrt(r / b) : std::sqrt(r));
+        const double norm_b = result.columns[c].norm_b;
+        residuals[c] = std::sqrt(all_sum(A.comm(), residuals[c]) * n / rows) / (norm_b > 0 ? norm_b : 1);
     }
-    return worst;
+    return residuals;
 }
 
-/// Collective. What is converged with the hierarchical matrix but not, by far, with the kernel is not converged: errors
-/// of the matrix count ‖A‖‖x‖/‖b‖ times in the residual. Who asked for less than ε knows that it is of the matrix.
-void review_by_kernel(double exact, double epsilon, double rtol, double atol, Result& result) {
-    constexpr double by_far = 10;  // `exact` is an estimate
-    double norm_b = 0;
-    for (const auto& column : result.columns) norm_b = std::max(norm_b, column.norm_b);
-    const double tolerance = std::max({rtol, norm_b > 0 ? atol / norm_b : atol, result.relative_residual()});
-    if (!(exact > by_far * tolerance)) return;
-    result.events.push_back(
-        {result.iterations,
-         fmt::format("the residual with the kernel itself is {:.1e}, not {:.1e}: errors of the hierarchical matrix are "
-                     "multiplied by ‖A‖‖x‖/‖b‖; --hmatrix epsilon={:.0e} may attain it",
-                     exact, tolerance, std::max(1e-15, epsilon * tolerance / exact))});
-    if (!result.converged() || rtol < epsilon) return;
-    result.status = Status::stagnated;
-    for (auto& column : result.columns) column.status = Status::stagnated;
+/// A column that is converged with the hierarchical matrix but not with the kernel is not converged: errors of the
+/// matrix count ‖A‖‖x‖/‖b‖ times in its residual. Who asked for less than ε knows that it is of the matrix.
+/// Returns the ε that may do, where one is needed; else 0.
+double review_by_kernel(std::span<const double> residuals, double epsilon, double rtol, double atol, Result& result) {
+    constexpr double sampling = 2;  // the residuals are estimates, from some rows
+    double needed = 0;
+    for (std::size_t j = 0; j < residuals.size(); ++j) {
+        auto& column = result.columns[j];
+        const double asked = std::max(rtol, column.norm_b > 0 ? atol / column.norm_b : atol),
+                     tolerance = std::max(asked, column.relative_residual);
+        if (!(residuals[j] > sampling * tolerance)) continue;
+        const double may_do = std::max(1e-15, epsilon * tolerance / residuals[j]);
+        result.events.push_back(
+            {result.iterations,
+             fmt::format(
+                 "{}the residual with the kernel itself is {:.1e}, not {:.1e}: errors of the hierarchical matrix "
+                 "are multiplied by ‖A‖‖x‖/‖b‖; --hmatrix epsilon={:.0e} may attain it",
+                 residuals.size() > 1 ? fmt::format("column {}: ", j + 1) : "", residuals[j], tolerance, may_do)});
+        if (column.status != Status::converged || asked < epsilon) continue;
+        column.status = Status::stagnated;
+        needed = needed == 0 ? may_do : std::min(needed, may_do);
+    }
+    if (!result.converged()) return needed;
+    const auto failed =
+        std::ranges::find_if(result.columns, [](const auto& column) { return column.status != Status::converged; });
+    if (failed != result.columns.end()) result.status = failed->status;
+    return needed;
 }
 
 /// What --hmatrix asks for.
-HMatrixOptions hmatrix_options_of(const Comm& comm, const DenseArguments& arguments, int threads) {
-    const Options chosen(parse_spec(arguments.hmatrix.empty() ? "hmatrix" : "hmatrix:" + arguments.hmatrix),
-                         hmatrix_options);
+HMatrixOptions hmatrix_options_of(const Comm& comm, const DenseArguments& arguments, double growth, int threads) {
+    const Spec spec = parse_spec(arguments.hmatrix.empty() ? "hmatrix" : "hmatrix:" + arguments.hmatrix);
+    const Options chosen(spec, hmatrix_options);
+    const bool given = std::ranges::any_of(spec.options, [](const auto& option) { return option.first == "epsilon"; });
     HMatrixOptions options;
     options.epsilon = chosen.number("epsilon");
+    if (!given)
+        options.epsilon = std::clamp((arguments.rtol > 0 ? arguments.rtol : options.epsilon) / growth, 1e-15, 0.5);
     options.eta = chosen.number("eta");
     options.leaf = static_cast<Index>(chosen.number("leaf"));
     options.bisection = static_cast<Bisection>(chosen.number("bisection"));
@@ -118,7 +128,7 @@ public:
           precond_(*choose_preconditioner(arguments.precond, MatrixKind::hierarchical).kind) {
         limit_threads(threads_);
         check_precond(methods);
-        options_ = hmatrix_options_of(comm, arguments, threads_);
+        options_ = hmatrix_options_of(comm, arguments, system.error_growth, threads_);
         options_.symmetric = system.symmetric;
         options_.interrupt = &context.interrupt;
         options_.progress = [&line](double fraction) { line.show_fraction("compressing", fraction); };
@@ -204,21 +214,22 @@ void DenseSolve::check_precond(std::span<const AskedMethod> methods) const {
         const bool fits = method->needs == Needs::any ||
                           (method->needs == Needs::symmetric ? system_.symmetric : system_.positive_definite);
         if (!fits && !arguments_.insist)
-            throw InputError(
-                fmt::format("{} needs a {} matrix, and this one need not be (--insist runs it all the same)",
-                            method->name, name(method->needs)));
+            throw InputError(fmt::format(
+                "{} needs a {} matrix, and this one need not be: {} takes it (--insist runs {} all the same)",
+                method->name, name(method->needs), dense_choice(system_.symmetric, system_.positive_definite).method,
+                method->name));
         if (precond_.varies) check_flexible(text, std::string(precond_.name));
     }
 }
 
 void DenseSolve::announce(const HMatrixEstimate& estimate) const {
     if (quiet()) return;
-    fmt::print(
+    print_out(
         "{} points: {} dense and {} low-rank blocks, about {:.4g} MB; at most {:.4g} of {:.4g} MB on a rank while "
         "compressing\n",
         system_.geometry.points.size(), estimate.dense_blocks, estimate.low_rank_blocks, 1e-6 * estimate.stored,
         1e-6 * estimate.peak, 1e-6 * options_.memory_limit);
-    std::fflush(stdout);
+    flush_out();
 }
 
 std::vector<std::string> DenseSolve::remarks() const {
@@ -248,7 +259,13 @@ RunInfo info_of(const Comm& comm, const DenseArguments& arguments, const DenseSy
     const auto& A = solve.matrix();
     const auto& statistics = A.statistics();
     RunInfo info;
+    info.program = system.program;
     info.problem = arguments.problem;
+    info.ranks = comm.size();
+    info.options = system.options;
+    if (!arguments.hmatrix.empty()) info.options.emplace_back("--hmatrix", shell_word(arguments.hmatrix));
+    if (arguments.layout != "distributed") info.options.emplace_back("--layout", arguments.layout);
+    if (!arguments.solution.empty()) info.options.emplace_back("--solution", shell_word(arguments.solution));
     info.precond = arguments.precond;
     info.formulation = arguments.formulation;
     info.latency = arguments.comm.latency;
@@ -270,7 +287,7 @@ RunInfo info_of(const Comm& comm, const DenseArguments& arguments, const DenseSy
     return info;
 }
 
-ordered_json describe(const DenseSolve& solve, double exact) {
+ordered_json describe(const DenseSolve& solve, const std::vector<double>& residuals) {
     const auto& statistics = solve.matrix().statistics();
     return {{"epsilon", solve.epsilon()},
             {"bytes", statistics.bytes},
@@ -279,7 +296,8 @@ ordered_json describe(const DenseSolve& solve, double exact) {
             {"refilled", statistics.refilled},
             {"single", statistics.single},
             {"compression_seconds", statistics.seconds},
-            {"kernel_residual", exact}};
+            {"kernel_residual", std::ranges::max(residuals)},
+            {"kernel_residuals", residuals}};
 }
 
 /// Collective. Every rank writes a share.
@@ -294,9 +312,19 @@ void write_x(const Comm& comm, const std::string& file, const std::vector<double
 
 void add_dense_options(CLI::App& app, DenseArguments& dense) {
     add_solve_options(app, dense);
+    app.get_option("--method")
+        ->required(false)
+        ->option_text("NAME")
+        ->description(
+            "One method, NAME[:key=value,…], or auto: what suits the matrix (default); repeat it to compare several");
+    app.get_option("--precond")
+        ->description(
+            "Preconditioner, NAME[:key=value,…], or auto: what suits the matrix (default: none, where no --method is "
+            "given auto)");
     app.add_flag("--insist", dense.insist, "Run a method for SPD matrices also on others");
     app.add_option("--hmatrix", dense.hmatrix,
-                   "Options of the hierarchical matrix, with commas between: epsilon, eta, leaf, bisection, pivoting, "
+                   "Options of the hierarchical matrix, with commas between: epsilon (rtol, or a thousandth of it for "
+                   "covariances), eta, leaf, bisection, pivoting, "
                    "precision, memory (GB a rank)");
     app.add_option("--layout", dense.layout,
                    "Vectors distributed, or replicated: whole on every rank, no reductions, an all-gather in a product")
@@ -304,9 +332,22 @@ void add_dense_options(CLI::App& app, DenseArguments& dense) {
         ->capture_default_str();
 }
 
-DensePlan check_dense(const Comm& comm, const DenseArguments& arguments, std::vector<AskedMethod> methods,
-                      const std::vector<std::string>& more) {
-    DensePlan plan;
+void choose_for(bool symmetric, bool positive_definite, DenseArguments& arguments) {
+    auto choice = dense_choice(symmetric, positive_definite);
+    if (arguments.precond.empty()) arguments.precond = arguments.methods.empty() ? automatic : "none";
+    if (arguments.methods.empty()) arguments.methods.emplace_back(automatic);
+    if (arguments.precond == automatic) arguments.precond = choice.precond;
+    const auto precond = choose_preconditioner(arguments.precond, MatrixKind::hierarchical);
+    if (precond.kind->varies)
+        choice.method = "gmres:flexible=1";
+    else if (!precond.symmetric())
+        choice.method = "bicgstab";
+    std::ranges::replace(arguments.methods, std::string(automatic), choice.method);
+}
+
+Plan check_dense(const Comm& comm, const DenseArguments& arguments, std::vector<AskedMethod> methods,
+                 const std::vector<std::string>& more) {
+    Plan plan;
     plan.methods = std::move(methods);
     check_outputs_of_methods(arguments);
     if (arguments.layout != "distributed" && !arguments.trace.empty())
@@ -322,7 +363,7 @@ DensePlan check_dense(const Comm& comm, const DenseArguments& arguments, std::ve
 }
 
 int solve_dense(const Context& context, Comm& comm, const DenseArguments& arguments, const DenseSystem& system,
-                DensePlan& plan, ProgressLine& line) {
+                Plan& plan, ProgressLine& line) {
     const auto start = Clock::now();
     DenseSolve solve(context, comm, arguments, system, plan.methods, line);
     const double setup = to_seconds(Clock::now() - start);
@@ -340,16 +381,22 @@ int solve_dense(const Context& context, Comm& comm, const DenseArguments& argume
     if (const auto* M = solve.preconditioner()) std::ranges::move(M->remarks(), std::back_inserter(info.remarks));
 
     Report report(std::move(info));
-    double exact = 0;
+    std::vector<double> residuals;
     const auto review = [&](const AskedMethod& method, Result& result, const std::vector<double>& x) {
         if (progress.probe) advise(comm, *progress.probe, *method.method, solve.preconditioner() != nullptr, result);
-        exact = exact_residual(solve.matrix(), system, solve.in_order(x));
-        review_by_kernel(exact, solve.epsilon(), arguments.rtol, arguments.atol, result);
+        residuals = kernel_residuals(solve.matrix(), system, result, solve.in_order(x));
+        const double epsilon = review_by_kernel(residuals, solve.epsilon(), arguments.rtol, arguments.atol, result);
+        result.next = dense_next_steps(dense_choice(system.symmetric, system.positive_definite),
+                                       {.method = method.text, .precond = arguments.precond}, epsilon,
+                                       arguments.max_iterations, result);
+        if (solve.replicated())  // inner has vectors that are distributed
+            std::erase_if(result.next, [](const NextStep& step) { return step.precond == "inner"; });
     };
     const auto keep = [&](std::size_t k, const std::vector<double>& clustered) {
         const auto x = solve.in_order(clustered);
-        if (!solve.quiet()) fmt::print("  ‖b − Ax‖/‖b‖ with the kernel itself, on some rows: {:.2e}\n", exact);
-        report.annotate("hmatrix", describe(solve, exact));
+        if (!solve.quiet())
+            print_out("  ‖b − Ax‖/‖b‖ with the kernel itself, on some rows: {:.2e}\n", std::ranges::max(residuals));
+        report.annotate("hmatrix", describe(solve, residuals));
         if (system.tell) report.annotate("bem", system.tell(x));
         if (system.write) system.write(k, x);
         if (!plan.solutions.empty()) write_x(comm, plan.solutions[k], x, system.columns);

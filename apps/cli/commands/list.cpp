@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
 #include "../command.hpp"
 #include "../files.hpp"
 #include "../options.hpp"
+#include "../show/print.hpp"
 #include "stretto/bem/problem.hpp"
 #include "stretto/core/instruction_set.hpp"
 #include "stretto/driver/registry.hpp"
@@ -47,6 +49,7 @@ ordered_json describe(const Method& method) {
     return {{"name", method.name},
             {"title", method.title},
             {"source", method.source},
+            {"classic", method.classic},
             {"needs", name(method.needs)},
             {"per_iteration", cost(false)},
             {"per_iteration_preconditioned", cost(true)},
@@ -54,17 +57,19 @@ ordered_json describe(const Method& method) {
 }
 
 std::string traffic(const ordered_json& cost, const char* formulation) {
-    return fmt::format("{}+{}", cost["vector_reads"][formulation].get<int>(),
-                       cost["vector_writes"][formulation].get<int>());
+    return fmt::format("{:.3g}+{:.3g}", cost["vector_reads"][formulation].get<double>(),
+                       cost["vector_writes"][formulation].get<double>());
 }
 
 void print_options(const ordered_json& options) {
-    for (const auto& option : options)
-        fmt::print("      {}={}  {}\n", option["name"].get<std::string>(),
-                   option.contains("choices")
-                       ? option["choices"][option["default"].get<std::size_t>()].get<std::string>()
-                       : fmt::format("{}", option["default"].get<double>()),
-                   option["help"].get<std::string>());
+    for (const auto& option : options) {
+        const auto choices = option.value("choices", std::vector<std::string>());
+        const auto value = option["default"].get<double>();
+        print_out("      {}={}  {}{}\n", option["name"].get<std::string>(),
+                  choices.empty() ? fmt::format("{}", value) : choices[static_cast<std::size_t>(value)],
+                  option["help"].get<std::string>(),
+                  choices.empty() ? "" : fmt::format(": one of {}", fmt::join(choices, ", ")));
+    }
 }
 
 ordered_json describe_preconditioners(MatrixKind matrix) {
@@ -79,13 +84,13 @@ ordered_json describe_preconditioners(MatrixKind matrix) {
 }
 
 void print_text(const ordered_json& all) {
-    fmt::print("Methods (vectors stored beyond x and b; vector reads+writes of an iteration, basic and merged)\n\n");
+    print_out("Methods (vectors stored beyond x and b; vector reads+writes of an iteration, basic and merged)\n\n");
     for (const auto& method : all["methods"]) {
-        fmt::print("  {}  {} — {}; A {}\n", method["name"].get<std::string>(), method["title"].get<std::string>(),
-                   method["source"].get<std::string>(), method["needs"].get<std::string>());
+        print_out("  {}  {} — {}; A {}\n", method["name"].get<std::string>(), method["title"].get<std::string>(),
+                  method["source"].get<std::string>(), method["needs"].get<std::string>());
         for (const auto* key : {"per_iteration", "per_iteration_preconditioned"}) {
             const auto& cost = method[key];
-            fmt::print(
+            print_out(
                 "      {:<20} {:.3g} product{}, {:.3g} reduction{}, {:.3g} hidden, {} vectors; {} basic, {} merged\n",
                 std::string_view(key) == "per_iteration" ? "no preconditioner:" : "preconditioned:",
                 cost["applies"].get<double>(), cost["applies"] == 1.0 ? "" : "s", cost["reductions"].get<double>(),
@@ -97,20 +102,20 @@ void print_text(const ordered_json& all) {
     for (const auto& [title, key] : {std::pair("Preconditioners", "preconditioners"),
                                      std::pair("Preconditioners of hierarchical matrices (stretto bem, stretto kernel)",
                                                "hierarchical_preconditioners")}) {
-        fmt::print("\n{}\n\n", title);
+        print_out("\n{}\n\n", title);
         for (const auto& kind : all[key]) {
-            fmt::print("  {}  {}\n", kind["name"].get<std::string>(), kind["title"].get<std::string>());
+            print_out("  {}  {}\n", kind["name"].get<std::string>(), kind["title"].get<std::string>());
             print_options(kind["options"]);
         }
     }
     for (const auto& [title, key] :
          {std::pair("Problems", "problems"), std::pair("Boundary element problems (stretto bem)", "bem_problems"),
           std::pair("Kernels (stretto kernel)", "kernels")}) {
-        fmt::print("\n{}\n\n", title);
+        print_out("\n{}\n\n", title);
         for (const auto& kind : all[key]) {
             const auto arguments = kind.value("arguments", "");
-            fmt::print("  {}{}{}  {}\n", kind["name"].get<std::string>(), arguments.empty() ? "" : ":", arguments,
-                       kind["help"].get<std::string>());
+            print_out("  {}{}{}  {}\n", kind["name"].get<std::string>(), arguments.empty() ? "" : ":", arguments,
+                      kind["help"].get<std::string>());
             print_options(kind["options"]);
         }
     }
@@ -132,6 +137,7 @@ ordered_json tables() {
                                    {"arguments", kind.arguments},
                                    {"help", kind.help},
                                    {"positive_definite", kind.positive_definite},
+                                   {"singular", kind.singular},
                                    {"options", describe(kind.options)}});
     for (const auto& kind : bem_problems())
         all["bem_problems"].push_back({{"name", kind.name},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -8,8 +9,11 @@
 #include "../files.hpp"
 #include "../machine.hpp"
 #include "../options.hpp"
+#include "../show/print.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/comm/node.hpp"
 #include "stretto/model/benchmarks.hpp"
+#include "stretto/model/probe.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -17,6 +21,7 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr std::size_t most_bytes = 16384;  // of a reduction
+constexpr std::size_t typical_bytes = 32;  // of one in an iteration
 constexpr std::size_t most_exchanged = 1 << 20;
 constexpr int depth = 10;  // reductions in flight at once
 
@@ -50,8 +55,9 @@ public:
                             {"mpi", mpi_library()},
                             {"ranks", mpi_.size()},
                             {"repetitions", arguments_.repetitions}};
-        say("{}, {} ranks; the best of {}, µs of the slowest rank\n", mpi_library(), mpi_.size(),
-            arguments_.repetitions);
+        say("{}, {} ranks; the best of {}, µs of the slowest rank; γ: what remains of a reduction behind as much work, "
+            "0 % where all is hidden\n",
+            mpi_library(), mpi_.size(), arguments_.repetitions);
         result["overhead"] = overhead();
         result["polls"] = polls();
         result["concurrency"] = concurrency();
@@ -60,6 +66,7 @@ public:
         result["all_reduce"] = all_reduce();
         if (interrupted()) return false;
         result["fits"] = fits();
+        result["advice"] = verdict();
         if (mpi_.rank() == 0 && !arguments_.json.empty()) write_json(arguments_.json, result);
         return true;
     }
@@ -69,8 +76,8 @@ private:
     void say(fmt::format_string<T...> format, T&&... values) {
         line_.clear();
         if (!table_) return;
-        fmt::print(format, std::forward<T>(values)...);
-        std::fflush(stdout);
+        print_out(format, std::forward<T>(values)...);
+        flush_out();
     }
     bool interrupted() const { return any_of(mpi_, interrupt_); }
 
@@ -95,6 +102,10 @@ private:
         say("\n");
         return each("overhead", sizes(most_bytes), [&](std::size_t bytes) {
             const auto found = measure_overlap(mpi_, mpi_, bytes / sizeof(double), modes, effort_, work_);
+            if (bytes == typical_bytes) {
+                typical_.reduction = found.blocking;
+                for (const auto& mode : found.modes) typical_.gamma.emplace_back(mode.mode, mode.gamma);
+            }
             say("{:>8} {:>9}", bytes, microseconds(found.blocking));
             ordered_json of;
             for (const auto& mode : found.modes) {
@@ -131,9 +142,9 @@ private:
     }
 
     ordered_json concurrency() {
-        say("\nOverlap of work with a collective, (pure + cpu − together) / min(pure, cpu)\n{:>11} {:>6} {:>8} {:>9} "
-            "{:>9} "
-            "{:>9} {:>8}\n",
+        say("\nOverlap of work with a collective, (pure + cpu − together) / min(pure, cpu): 100 % where one is "
+            "behind the other, below 0 where together they take longer than in turn\n"
+            "{:>11} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}\n",
             "collective", "tests", "bytes", "pure", "cpu", "together", "overlap");
         auto rows = ordered_json::array();
         for (const auto& [collective, label] :
@@ -160,6 +171,7 @@ private:
         say("\n{} all-reduces in flight at once over the time of one\n{:>8} {:>7}\n", depth, "bytes", "ratio");
         return each("pipelining", {80, 160, 240, 320, 400, 480, 560, 640}, [&](std::size_t bytes) {
             const double ratio = measure_pipelining(mpi_.mpi(), bytes / sizeof(double), depth, effort_);
+            if (ten_ == 0) ten_ = ratio;
             say("{:>8} {:>7.2f}\n", bytes, ratio);
             return std::vector<ordered_json>{{{"bytes", bytes}, {"depth", depth}, {"ratio", ratio}}};
         });
@@ -218,6 +230,18 @@ private:
         return {{"point_to_point", to_json(local)}, {"all_reduce", to_json(global)}};
     }
 
+    /// What to make of it.
+    std::string verdict() {
+        const int node = static_cast<int>(all_max(mpi_, Global{ranks_on_node(mpi_)}));
+        const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        auto text = advice(typical_, ten_);
+        if (node > cores)
+            text = fmt::format("{} ranks on {} cores: what was measured is how they take turns; start one on each core",
+                               node, cores);
+        say("\nSo: {}\n", text);
+        return text;
+    }
+
     MpiComm& mpi_;
     const OverlapArguments& arguments_;
     const std::atomic<bool>& interrupt_;
@@ -227,11 +251,13 @@ private:
     const Effort effort_{arguments_.repetitions};
     Work work_;
     std::vector<CommTime> exchanges_, sums_;
+    Probe typical_;
+    double ten_ = 0;  // in flight over one, of the fewest bytes
 };
 
 void add(CLI::App& app, OverlapArguments& overlap) {
     app.add_option("--repetitions", overlap.repetitions, "Of each measurement")
-        ->check(number(1, 1e6, "a number of repetitions from 1 to 1e6"))
+        ->transform(whole_number(1, 1e6, "a number of repetitions from 1 to 1e6"))
         ->capture_default_str();
     add_json_option(app, overlap.json, "the measurements as JSON");
     add_machine_option(app, overlap.machine);
@@ -239,6 +265,8 @@ void add(CLI::App& app, OverlapArguments& overlap) {
 }
 
 int run(const Context& context, const OverlapArguments& arguments) {
+    if (context.mpi->size() == 1)
+        throw InputError("overlap: one rank waits for nobody; start several: mpirun -n 2 stretto overlap");
     check_outputs(*context.mpi, {}, arguments.json, {arguments.machine});
     return Benchmarks(*context.mpi, arguments, context.interrupt).run() ? exit_converged : exit_not_converged;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stretto solve: a sparse system.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +9,9 @@
 #include "../run_methods.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
+#include "stretto/core/text.hpp"
 #include "stretto/io/right_hand_side.hpp"
+#include "stretto/system/describe.hpp"
 #include "stretto/system/linear_system.hpp"
 
 using namespace stretto;
@@ -16,6 +20,7 @@ namespace {
 
 struct SparseArguments : SolveArguments {
     std::string prepare;  ///< steps with commas between
+    std::string null_space = "auto";
     std::string storage = "auto";
 };
 
@@ -28,30 +33,48 @@ void add(CLI::App& app, SparseArguments& solve) {
     app.add_option("--guess", solve.guess,
                    "Initial guess: a Matrix Market array, of a column for each right-hand side");
     add_columns_option(app, solve.columns);
+    solve.precond = {};
     add_solve_options(app, solve);
+    app.get_option("--method")
+        ->required(false)
+        ->option_text("NAME")
+        ->description(
+            "One method, NAME[:key=value,…], or auto: what suits the structure (default); repeat it to compare "
+            "several");
+    app.get_option("--precond")
+        ->description(
+            "Preconditioner, NAME[:key=value,…], or auto: what suits the structure (default: none, where no "
+            "--method is given auto)");
     app.add_option("--prepare", solve.prepare,
                    "Steps before: equilibrate, rcm, and metis or nonzeros, with commas between");
+    app.add_option("--null-space", solve.null_space,
+                   "What is kept out of b and x where A is singular: auto (constants, also by component, where A takes "
+                   "them to zero), constant (the same, and a least-squares solution is what is wanted), a Matrix "
+                   "Market array of vectors (likewise), or none")
+        ->capture_default_str();
     app.add_flag("--insist", solve.insist,
                  "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
     add_storage_option(app, solve.storage);
 }
 
-/// What is looked at before anything is read.
-struct Plan {
-    std::vector<AskedMethod> methods;
-    std::vector<std::string> solutions;
-    std::optional<Plot> plot;
-};
+/// What nobody asked for is chosen.
+SparseArguments with_defaults(SparseArguments arguments) {
+    if (arguments.precond.empty()) arguments.precond = arguments.methods.empty() ? automatic : "none";
+    if (arguments.methods.empty()) arguments.methods.emplace_back(automatic);
+    return arguments;
+}
 
 Plan check(const Comm& comm, const SparseArguments& arguments) {
     Plan plan;
-    plan.methods = arguments.asked_methods();
+    for (const auto& text : arguments.methods)
+        plan.methods.push_back(text == automatic ? AskedMethod{text, nullptr} : asked_method(text));
     check_outputs_of_methods(arguments);
     (void)parse_prepare(arguments.prepare);
     plan.solutions = files_of_methods(plan.methods, "--solution", arguments.solution);
     std::vector<std::string> outputs{arguments.history, arguments.plot, arguments.trace};
     std::ranges::copy(plan.solutions, std::back_inserter(outputs));
-    check_outputs(comm, {file_of_problem(arguments.problem), arguments.rhs, arguments.guess}, arguments.json, outputs);
+    check_outputs(comm, {file_of_problem(arguments.problem), arguments.rhs, arguments.guess, arguments.null_space},
+                  arguments.json, outputs);
     plan.plot = make_plot(comm, arguments);
     return plan;
 }
@@ -78,7 +101,51 @@ std::pair<ArrayFile, ArrayFile> load_vectors(const Comm& comm, const Distributed
     return {std::move(b), std::move(guess)};
 }
 
-int run(const Context& context, const SparseArguments& arguments) {
+/// The options that say which system it was, for commands that solve it otherwise.
+std::vector<std::pair<std::string, std::string>> what_was_solved(const SparseArguments& arguments) {
+    const SparseArguments usual;
+    std::vector<std::pair<std::string, std::string>> words;
+    const auto given = [&](const char* name, const auto& value, const auto& usual_value) {
+        if (value != usual_value) words.emplace_back(name, shell_word(fmt::format("{}", value)));
+    };
+    given("--rhs", arguments.rhs, usual.rhs);
+    given("--guess", arguments.guess, usual.guess);
+    given("--columns", arguments.columns, usual.columns);
+    given("--null-space", arguments.null_space, usual.null_space);
+    given("--solution", arguments.solution, usual.solution);
+    return words;
+}
+
+/// Whoever names a null space wants what can be had without it.
+bool wants_least_squares(const SparseArguments& arguments) {
+    return arguments.null_space != "auto" && arguments.null_space != "none";
+}
+
+/// Collective. What is to be said, before the solve, of a b outside of the range of A; empty: nothing.
+std::string outside_range(const LinearSystem& system, MultiVector<const double> b, const SparseArguments& arguments) {
+    const auto outside = system.outside_range(b);
+    const double most = outside.empty() ? 0 : std::ranges::max(outside);
+    if (!(most > arguments.rtol)) return {};
+    const std::string text =
+        fmt::format("b is outside of the range of A, by {:.2e} of its length: no x solves the system", most);
+    if (!system.null_space()) return text + " (--null-space constant seeks one that minimises ‖b − A x‖)";
+    return text + (wants_least_squares(arguments) ? "; sought is one that minimises ‖b − A x‖"
+                                                  : "; sought is one that minimises ‖b − A x‖ (--null-space constant "
+                                                    "says that it is an answer)");
+}
+
+/// Collective. What is to be known of b before the solve.
+std::vector<std::string> remarks_on_b(const LinearSystem& system, MultiVector<const double> b,
+                                      const SparseArguments& arguments) {
+    const auto& found = system.structure().null_vectors;
+    if (arguments.rhs == "A*ones" && !found.empty() && found.front().of == 1)
+        return {"warning: A takes constants to zero, so that b = A·1 is nothing but rounding (--rhs random)"};
+    const auto remark = outside_range(system, b, arguments);
+    return remark.empty() ? std::vector<std::string>() : std::vector{remark};
+}
+
+int run(const Context& context, const SparseArguments& given) {
+    const SparseArguments arguments = with_defaults(given);
     ChosenComm chosen(*context.mpi, arguments.comm);
     Comm& comm = chosen.get();
     Plan plan = check(comm, arguments);
@@ -91,23 +158,35 @@ int run(const Context& context, const SparseArguments& arguments) {
     LinearSystem system(comm, std::move(matrix),
                         {.precond = arguments.precond,
                          .prepare = arguments.prepare,
+                         .null_space = arguments.null_space,
                          .storage = Storage(arguments.storage),
-                         .threads = threads,
+                         .threads = arguments.threads,
+                         .columns = b.columns,
                          .insist = arguments.insist,
                          .keep_entries = false,
                          .methods = arguments.methods});
     check_interrupt(comm, context.interrupt);
 
+    bool chosen_here = arguments.precond == automatic;
+    for (auto& method : plan.methods) {
+        if (method.text != automatic) continue;
+        method = asked_method(system.choice().method);
+        chosen_here = true;
+    }
+
     const int columns = b.columns;
     const double setup = to_seconds(Clock::now() - start);
-    RunInfo info = system.info(columns);
+    RunInfo info = system.info({}, columns);
     info.setup_seconds = all_max(comm, setup);
+    info.program = shell_word(context.program) + " solve";
     info.problem = arguments.problem;
     info.formulation = arguments.formulation;
     info.latency = arguments.comm.latency;
     info.rtol = arguments.rtol;
     info.atol = arguments.atol;
     info.max_iterations = arguments.max_iterations;
+    info.options = what_was_solved(arguments);
+    if (chosen_here) info.choice = to_json(system.choice());
     const auto& A = system.matrix();
     const auto* M = system.preconditioner();
     const auto progress =
@@ -115,8 +194,10 @@ int run(const Context& context, const SparseArguments& arguments) {
     // What the preconditioner has to say comes last.
     if (!progress.remark.empty())
         info.remarks.insert(info.remarks.end() - (M ? std::ssize(M->remarks()) : 0), progress.remark);
-    Report report(std::move(info));
     const Index rows = system.local_rows();
+    std::ranges::move(remarks_on_b(system, {b.values.data(), rows, columns}, arguments),
+                      std::back_inserter(info.remarks));
+    Report report(std::move(info));
     return solve_methods(comm, arguments, plan.methods,
                          {.solve =
                               [&](SolveOptions options, std::vector<double>& x) {
@@ -125,7 +206,8 @@ int run(const Context& context, const SparseArguments& arguments) {
                               },
                           .guess = std::move(guess.values),
                           .threads = threads,
-                          .interrupt = context.interrupt},
+                          .interrupt = context.interrupt,
+                          .least_squares = wants_least_squares(arguments)},
                          report, line, plan.plot,
                          {.review =
                               [&](const AskedMethod& method, Result& result, const std::vector<double>&) {

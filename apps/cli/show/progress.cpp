@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress.hpp"
+#include "print.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -53,13 +54,13 @@ void ProgressLine::print(std::string text) {
     const std::size_t length = text.size();
     if (length < width_) text.append(width_ - length, ' ');
     width_ = length;
-    fmt::print(stderr, "\r{}", text);
+    print_error("\r{}", text);
     std::fflush(stderr);
 }
 
 void ProgressLine::clear() {
     if (width_ > 0) {
-        fmt::print(stderr, "\r{}\r", std::string(width_, ' '));
+        print_error("\r{}\r", std::string(width_, ' '));
         std::fflush(stderr);
     }
     width_ = 0;

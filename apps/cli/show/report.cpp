@@ -3,10 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "../files.hpp"
+#include "print.hpp"
 #include "stretto/core/instruction_set.hpp"
 
 using namespace stretto;
@@ -23,13 +25,19 @@ std::string count(const ordered_json& value) {
 }
 
 void print_columns(const ordered_json& columns) {
-    fmt::print("\n{:>6} {:<26} {:>10} {:>11} {:>11}\n", "column", "status", "iterations", "true resid", "recursive");
+    print_out("\n{:>6} {:<26} {:>10} {:>11} {:>11}\n", "column", "status", "iterations", "residual", "recursive");
     int j = 0;
     for (const auto& column : columns) {
         const auto residual = [&](const char* key) { return column[key].is_null() ? NAN : column[key].get<double>(); };
-        fmt::print("{:>6} {:<26} {:>10} {:>11.2e} {:>11.2e}\n", ++j, column["status"].get<std::string>(),
-                   column["iterations"].get<int>(), residual("relative_residual"), residual("recursive_residual"));
+        print_out("{:>6} {:<26} {:>10} {:>11.2e} {:>11.2e}\n", ++j, column["status"].get<std::string>(),
+                  column["iterations"].get<int>(), residual("relative_residual"), residual("recursive_residual"));
     }
+}
+
+void print_next(const std::string& who, const ordered_json& steps) {
+    print_out("\n");
+    for (const auto& step : steps)
+        print_out("{}next: {}   # {}\n", who, step["command"].get<std::string>(), step["why"].get<std::string>());
 }
 
 }  // namespace
@@ -40,17 +48,17 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
 }
 
 void Report::print_head(int ranks) const {
-    fmt::print(
+    print_out(
         "{}: {} rows, {} nonzeros; {} right-hand side{}; precond {}; {} rank{} × {} thread{}, {}; "
         "set up in {:.2f} s\n",
         run_.problem, run_.rows, run_.nonzeros, run_.columns, run_.columns == 1 ? "" : "s", run_.precond, ranks,
         ranks == 1 ? "" : "s", run_.threads, run_.threads == 1 ? "" : "s", instruction_set(), run_.setup_seconds);
-    if (!run_.latency.empty()) fmt::print("  emulated latency: {}\n", run_.latency);
-    for (const auto& remark : run_.remarks) fmt::print("  {}\n", remark);
-    fmt::print("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>7} {:>8} {:>12}\n", "method", name_width,
-               "status", status_width, "iterations", "seconds", "ms/iter", "true resid", "reduct./it", "hidden",
-               "overlap", "lost ms", "reads+writes");
-    std::fflush(stdout);
+    if (!run_.latency.empty()) print_out("  emulated latency: {}\n", run_.latency);
+    for (const auto& remark : run_.remarks) print_out("  {}\n", remark);
+    print_out("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>8} {:>7} {:>8} {:>12}\n", "method", name_width,
+              "status", status_width, "iterations", "seconds", "ms/iter", "residual", "reduct./it", "hidden",
+              "blocking", "overlap", "lost ms", "reads+writes");
+    flush_out();
 }
 
 void Report::print_last() const {
@@ -62,31 +70,33 @@ void Report::print_last() const {
     const int iterations = run["iterations"];
     const auto& per = run["per_iteration"];
     const auto& residual = run["relative_residual"];
-    fmt::print("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>6.0f}% {:>8.3f} {:>12}\n", method,
-               name_width, run["status"].get<std::string>(), status_width, iterations, seconds,
-               iterations > 0 ? 1000 * seconds / iterations : 0,
-               residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
-               count(per["reductions"]), count(per["hidden_reductions"]), 100 * per["hidden_fraction"].get<double>(),
-               1000 * per["lost_seconds"].get<double>(),
-               count(per["vector_reads"]) + "+" + count(per["vector_writes"]));
-    std::fflush(stdout);
+    print_out("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>8} {:>6.0f}% {:>8.3f} {:>12}\n", method,
+              name_width, run["status"].get<std::string>(), status_width, iterations, seconds,
+              iterations > 0 ? 1000 * seconds / iterations : 0,
+              residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
+              count(per["reductions"]), count(per["hidden_reductions"]),
+              run["total"]["blocking_reductions"].get<std::int64_t>(), 100 * per["hidden_fraction"].get<double>(),
+              1000 * per["lost_seconds"].get<double>(), count(per["vector_reads"]) + "+" + count(per["vector_writes"]));
+    flush_out();
 }
 
 void Report::print_foot() const {
     const bool several = runs_.size() > 1;
+    const bool any_converged = std::ranges::any_of(runs_, [](const auto& run) { return run["converged"] == true; });
     for (const auto& run : runs_) {
         const std::string who = several ? run["method"].get<std::string>() + ": " : "";
-        if (!run["events"].empty()) fmt::print("\n");
+        if (!run["events"].empty()) print_out("\n");
         for (const auto& event : run["events"])
-            fmt::print(
+            print_out(
                 "  {}{}\n", who,
                 to_string(Event{event["iteration"], event["text"].get<std::string>(), event["times"], event["last"]}));
+        if (!run["next"].empty() && !any_converged) print_next(who, run["next"]);
         if (several) continue;
         if (run_.columns > 1) print_columns(run["columns_detail"]);
-        fmt::print("\nseconds by kernel:");
+        print_out("\nseconds by kernel:");
         for (const auto& [kernel, seconds] : run["seconds"]["by_kernel"].items())
-            fmt::print("  {} {:.3f}", kernel, seconds.get<double>());
-        fmt::print("\n");
+            print_out("  {} {:.3f}", kernel, seconds.get<double>());
+        print_out("\n");
     }
 }
 

@@ -39,10 +39,14 @@ struct TriangleMesh {
     std::vector<Index> surfaces() const;
 };
 
-/// Throws InputError for a mesh that is no set of closed surfaces with triangles of one orientation, and where a
-/// triangle is degenerate, a coordinate not finite, a vertex number out of range. Surfaces that are inside out are
-/// turned.
-void check_mesh(TriangleMesh& mesh, std::string_view name);
+/// Makes one of vertices that rounding has put apart: as near as a millionth of the mesh's extent, or as four units of
+/// single precision at its largest coordinate. Returns what it did, for people; empty: there were none.
+std::string weld(TriangleMesh& mesh);
+
+/// Throws InputError, with coordinates, for a mesh that is no set of closed surfaces with triangles of one orientation,
+/// and where a triangle is degenerate, a coordinate not finite, a vertex number out of range. Surfaces that are inside
+/// out are turned, triangles that name a vertex twice left out. Returns what was changed, for people.
+std::vector<std::string> check_mesh(TriangleMesh& mesh, std::string_view name);
 
 /// The unit icosahedron with every edge cut into f, on the unit sphere: 20 f² triangles.
 TriangleMesh icosphere(Index f);

@@ -21,7 +21,7 @@ struct BemProblem {
     std::vector<Index> surface;     ///< of each triangle
     std::vector<double> potential;  ///< of each surface
     double field = 0;
-    bool turned = false;  ///< triangles of a file were inside out
+    std::vector<std::string> remarks;  ///< what was changed in a mesh from a file
     struct Truth {
         std::string what;  ///< capacitance, charge (of the first surface) or dipole
         double value;

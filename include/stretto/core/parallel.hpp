@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <exception>
+#include <memory>
+#include <type_traits>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -11,28 +11,32 @@
 
 namespace stretto {
 
+/// The threads of this process, which every parallel() uses. They are of the library's own, not of an OpenMP runtime:
+/// that one's spin for milliseconds where they wait, so that beside another busy process every loop lasts a slice of
+/// the scheduler's time; these spin for some microseconds and sleep then.
+namespace team {
+/// work(context, t, threads) for all t; the calling thread is t = 0. Where the team is busy already, with an outer
+/// parallel() or one of another thread, the calls follow one another on the calling thread.
+void run(int threads, void (*work)(void* context, int t, int threads), void* context);
+}  // namespace team
+
 /// Calls work(t, threads) for t = 0 … threads − 1, each on a thread of its own where threads are built in. Where calls
-/// throw, the first exception is thrown here, once all have ended (one that left its thread would end the program).
+/// throw, one of the exceptions is thrown here, once all have ended (one that left its thread would end the program).
 template <class Work>
 void parallel([[maybe_unused]] int threads, Work&& work) {
 #ifdef _OPENMP
     if (threads > 1) {
-        std::exception_ptr first;
-#pragma omp parallel num_threads(threads)
-        try {
-            work(omp_get_thread_num(), omp_get_num_threads());
-        } catch (...) {
-#pragma omp critical(stretto_first_exception)
-            if (!first) first = std::current_exception();
-        }
-        if (first) std::rethrow_exception(first);
+        using Plain = std::remove_reference_t<Work>;
+        team::run(
+            threads, [](void* context, int t, int of) { (*static_cast<Plain*>(context))(t, of); },
+            const_cast<std::remove_const_t<Plain>*>(std::addressof(work)));
         return;
     }
 #endif
     work(0, 1);
 }
 
-/// So that libraries (BLAS) inside this process take no more threads than we do.
+/// So that libraries (BLAS) that this thread calls take no more threads than we do.
 inline void limit_threads([[maybe_unused]] int threads) {
 #ifdef _OPENMP
     omp_set_num_threads(threads);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "stretto/convergence/recorder.hpp"
+#include "stretto/driver/null_space.hpp"
 #include "stretto/driver/result.hpp"
 #include "stretto/operators/linear_map.hpp"
 
@@ -27,7 +28,7 @@ struct SolveOptions {
     std::string method = "cg";  ///< NAME[:key=value,…], see `stretto list`
     double rtol = 1e-8;         ///< a column has converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol)
     double atol = 0;
-    int max_iterations = 10000;  ///< over all attempts
+    int max_iterations = 100000;  ///< over all attempts
     Formulation formulation = Formulation::merged;
     int threads = 1;
     Verify verify = Verify::true_residual;
@@ -35,6 +36,7 @@ struct SolveOptions {
     bool zero_guess = false;                       ///< x is cleared first: what it holds is no guess
     bool history = false;                          ///< keep the recursive residuals of every iteration
     bool true_history = false;                     ///< and the true ones, for one more product an iteration
+    const NullSpace* null_space = nullptr;         ///< of A: kept out of x, and of b where Aᵀ has it, too; copied
     const std::atomic<bool>* interrupt = nullptr;  ///< raise it on any rank to end all at the next iteration
     Trace* trace = nullptr;                        ///< filled with what runs when; see Trace
     Monitor monitor{};                             ///< told of iteration 0 and of every later one; may end the solve
@@ -50,7 +52,7 @@ inline constexpr bool scalar_is_built = std::is_same_v<T, double>;
 ///
 /// Never says `converged` without having recomputed b − Ax: when the recursive residual of a column passes
 /// and the true one does not, the method is restarted from the true residual; where that gains too little,
-/// the family's classic method goes on; where that gains nothing, the column has stagnated.
+/// the family's classic method goes on; where that gains nothing, the column ends, and its status says why.
 template <class T>
 class Solver {
     static_assert(scalar_is_built<T>, "this scalar is not built in: Solver<double>");
@@ -85,6 +87,7 @@ template <class T>
 Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
              std::type_identity_t<MultiVector<const T>> b, std::type_identity_t<MultiVector<T>> x,
              const SolveOptions& options = {}) {
+    static_assert(scalar_is_built<T>, "this scalar is not built in: solve<double>");
     return Solver<T>(comm, A, M, b.rows(), b.columns(), options).solve(b, x);
 }
 

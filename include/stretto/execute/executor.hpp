@@ -23,16 +23,14 @@ namespace stretto {
 ///   formulation in one pass over memory, the basic one call by call (for_each_call). This rank's dot products, K × m
 ///   numbers in the order in which they were said, each summed in a fixed order, go to `dots`; null where there are
 ///   none.
-/// - run_with(parts, product, dots, s…) does so behind a product, whose rows the statements take up while they are
-/// near:
+/// - run_with(parts, product, dots, s…) does so behind a product, whose rows the statements take up while near:
 ///   product(work) hands on each row once (row_work.hpp). Asked for only of operators that have parts() > 0, which on a
 ///   device none need have.
 /// - reserve(k) makes room for groups of k products of panels, so that no iteration allocates.
 /// - wait() returns when all that was run has been done, and its dot products lie where they were asked for. Whoever
 ///   reads results on the host calls it first; where run() does its work before it returns, it is nothing.
-/// - clear … fill_uniform write a vector or a column of it, in the order of what is run; fill_uniform(v, seed, row)
-/// gives
-///   row i, column j the number uniform(seed, row + i, j) (random.hpp).
+/// - clear … fill_uniform write a vector or a column of it, in the order of what is run; the last, of
+///   (v, seed, row), gives row i, column j the number uniform(seed, row + i, j) (random.hpp).
 /// - largest(v) returns the largest |v| of each column on this rank, infinite where a value is not finite.
 ///
 /// A kind of statement is taught to an executor by one struct: for CpuExecutor the specialisation of CpuKind.

@@ -61,6 +61,13 @@ public:
         static_assert(dots_of<S...> == 0, "dot products are started: auto dots = V.start(…)");
         execute(nullptr, statements...);
     }
+    /// The same after a product, as below.
+    template <class Product, class... S>
+        requires requires(const Product& product) { product.A->parts(); }
+    void run(const Product& product, const S&... statements) {
+        static_assert(dots_of<S...> == 0, "dot products are started: auto dots = V.start(…)");
+        execute_with(product, nullptr, statements...);
+    }
 
     /// Runs statements as one group and starts summing their dot products over the ranks.
     template <class... S>

@@ -24,8 +24,9 @@ struct Generator {
 struct ProblemKind {
     std::string_view name, arguments, help;
     std::span<const OptionInfo> options;
-    bool positive_definite;  // and symmetric; the others are not symmetric
+    bool positive_definite;  // and symmetric
     Generator (*generator)(const Spec& spec, const ProblemKind& kind, const Options& options);
+    bool singular = false;  // symmetric, positive semidefinite, with constants for its null space
 };
 
 /// The problems that can be generated, in the order to list them.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
@@ -11,16 +12,23 @@ namespace stretto {
 
 /// What the JSON of a solve tells beside the result: what was solved, and how.
 struct RunInfo {
+    std::string program = "stretto solve";  ///< what solved it, as it is typed
     std::string problem, method, precond = "none", prepare, formulation = "merged";
     std::string latency;  ///< emulated; empty: none
     Global rows = 0, nonzeros = 0;
     int columns = 1, threads = 1;
+    int ranks = 1;
+    /// Others of the command line that say what was solved: names and values, these as they are typed.
+    std::vector<std::pair<std::string, std::string>> options;
     double rtol = 0, atol = 0;
     int max_iterations = 0;
     double setup_seconds = 0, precond_seconds = 0;  ///< the longest of all ranks
     double precond_bytes = 0;                       ///< of all ranks
     std::vector<std::string> remarks;
-    std::string structure, partition, storage;  ///< JSON; empty: null
+    std::string choice, structure, null_space, partition, storage;  ///< JSON; empty: null
+
+    /// What to type for a step: a line for a shell.
+    std::string command(const NextStep& step) const;
 };
 
 /// Collective. The JSON object of `stretto solve --json` (docs/results.md), on every rank: seconds are the longest,

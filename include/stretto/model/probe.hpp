@@ -31,4 +31,8 @@ Probe probe(Comm& comm, MpiComm& mpi);
 /// For people: "poll; a reduction takes 12.3 µs, of which remain behind work: none 98 %, poll 41 %".
 std::string to_string(const Probe& probe);
 
+/// What to do about such reductions, in one sentence: hide none, one or several of them, or have fewer. `ten`: what ten
+/// in flight at once take over one.
+std::string advice(const Probe& probe, double ten);
+
 }  // namespace stretto

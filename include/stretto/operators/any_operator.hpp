@@ -25,6 +25,7 @@ struct Identity {};
 ///   apply_transpose(x, y)  y = Aᵀ x, for methods that need it; has_transpose() may say no to that
 ///   apply(x, y, work)      hands rows of y on as soon as they are there, each once (row_work.hpp), from parts() parts
 ///   start_apply(x, y)      returns with y's last parts in flight
+///   varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
 ///
@@ -51,6 +52,7 @@ public:
             requires(int m) {
                 { op.bytes(m) } -> std::convertible_to<double>;
             }, "an operator needs bytes(m) const: what one apply with m columns moves through memory; 0 if unknown");
+        if constexpr (requires { op.varies(); }) varies_ = op.varies();
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
         if constexpr (requires { op.prepare_powers(1); }) {
             prepare_powers_ = [](const void* self, int h) { return static_cast<const Op*>(self)->prepare_powers(h); };
@@ -96,6 +98,7 @@ public:
     }
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const { apply_transpose_(op_, x, y); }
     bool has_transpose() const { return !op_ || apply_transpose_; }
+    bool varies() const { return varies_; }
     double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
     /// Rows on this rank, where the operator has a local_rows() that tells.
     std::optional<Index> local_rows() const { return local_rows_; }
@@ -111,6 +114,7 @@ private:
     int (*prepare_powers_)(const void*, int) = nullptr;
     void (*apply_powers_)(const void*, const Panel<T>&, int, int, const SmallMatrix<T>&) = nullptr;
     std::optional<Index> local_rows_;
+    bool varies_ = false;
 };
 
 }  // namespace stretto

@@ -48,6 +48,9 @@ struct PreconditionerKind {
 /// All of them, in the order in which lists show them.
 std::span<const PreconditionerKind> preconditioners();
 
+/// Whether `amg` can be made: it needs hypre.
+bool amg_is_built();
+
 /// What a specification NAME[:key=value,…] asks for, checked before anything is made.
 struct PreconditionerChoice {
     const PreconditionerKind* kind;

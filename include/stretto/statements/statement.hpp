@@ -17,11 +17,13 @@
 // element, the statements in order; later ones see earlier results.
 //
 // A kind of statement is one struct. It says
-//     value_type                           of what vectors,
-//     dots                                 how many dot products it asks for, or counted_when_running, and then
-//     count(), touch(pass)                          what it reads and writes, in order, for_each_call(f) where it is
-//     more than one call of the basic formulation: which ones, panels                               true where there
-//     are panels in it.
+//
+//     value_type         of what vectors,
+//     dots               how many dot products it asks for, or counted_when_running, and then count(),
+//     touch(pass)        what it reads and writes, in order,
+//     for_each_call(f)   where it is more than one call of the basic formulation: which ones,
+//     panels             true where there are panels in it.
+//
 // What stands for other statements has open<said>(f) in the place of touch: f is called with each of them. An executor
 // knows each kind by one struct too (execute/cpu).
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "stretto/driver/result.hpp"
 #include "stretto/sparse/storage_report.hpp"
 #include "stretto/system/deal.hpp"
 #include "stretto/system/structure.hpp"
@@ -10,7 +11,8 @@
 namespace stretto {
 
 // What is found of a matrix, as the JSON of a solve has it (docs/results.md).
-std::string to_json(const Structure& structure);
+std::string to_json(const Structure& structure, int ranks);
+std::string to_json(const NextStep& choice);
 std::string to_json(const PartitionQuality& quality);
 std::string to_json(const StorageReport& report);
 

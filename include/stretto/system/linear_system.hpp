@@ -12,17 +12,26 @@
 #include "stretto/io/result_json.hpp"
 #include "stretto/operators/preconditioner.hpp"
 #include "stretto/sparse/csr.hpp"
+#include "stretto/system/advice.hpp"
 #include "stretto/system/prepare.hpp"
 #include "stretto/system/structure.hpp"
 
 namespace stretto {
 
+/// The name of a method or preconditioner that stands for what suits the structure.
+inline constexpr std::string_view automatic = "auto";
+
 /// How a system is set up.
 struct SystemOptions {
-    std::string precond = "none";           ///< NAME[:key=value,…], see `stretto list`
-    std::string prepare = {};               ///< equilibrate, rcm, and metis or nonzeros, with commas between
+    std::string precond = "none";  ///< NAME[:key=value,…], see `stretto list`; auto: what suits the structure
+    std::string prepare = {};      ///< equilibrate, rcm, and metis or nonzeros, with commas between
+    /// Of the null space of A, where it is singular: `auto` (constants, or constants by component, where A takes them
+    /// to zero) and `constant` (the same; refused where it does not), or a Matrix Market array of vectors, is kept out
+    /// of b and x; `none` leaves it there.
+    std::string null_space = "auto";
     Storage storage = Storage::automatic;   ///< of the matrix, for its products
-    int threads = 1;                        ///< of this rank; 0: default_threads(comm)
+    int threads = 1;                        ///< of this rank; 0: as many as pay (default_threads)
+    int columns = 1;                        ///< that will be solved for together, for the number of threads that pays
     bool insist = false;                    ///< run methods for SPD matrices also where the structure speaks against
     bool keep_entries = true;               ///< for update_values: up to 24 bytes an entry
     std::vector<std::string> methods = {};  ///< to be used: refused before the set-up where they cannot be
@@ -72,7 +81,7 @@ public:
 
     /// Solves for the columns of b; x holds the initial guess and returns the solution: n_local × columns, row-major.
     /// Throws InputError for wrong sizes or options, where x overlaps b, and where check(options.method) does.
-    /// options.threads is the system's.
+    /// options.threads and options.null_space are the system's.
     Result solve(MultiVector<const double> b, MultiVector<double> x, SolveOptions options = {});
     /// The same for one column.
     Result solve(std::span<const double> b, std::span<double> x, SolveOptions options = {}) {
@@ -80,7 +89,12 @@ public:
                      MultiVector<double>(x.data(), static_cast<Index>(x.size()), 1), std::move(options));
     }
     /// For many solves. The system must outlive it.
-    SystemSolver solver(SolveOptions options = {}, int columns = 1);
+    SystemSolver solver(SolveOptions options = {}, int columns = 1) &;
+    SystemSolver solver(SolveOptions options = {}, int columns = 1) && = delete;
+
+    /// What was chosen, or would be, where `auto` was asked for: the method of SolveOptions, preconditioner and steps
+    /// of preparation, and why.
+    const NextStep& choice() const;
 
     /// Not collective. Throws InputError where a method, NAME[:key=value,…], cannot be right here: it needs a symmetric
     /// matrix, a symmetric preconditioner, and what there is is not. Nothing with `insist`.
@@ -103,6 +117,10 @@ public:
     bool negated() const;
     /// The matrix that methods multiply with: ordered, dealt, and with its sign changed where negated().
     const CsrMatrix<double>& matrix() const;
+    /// What is removed; null: nothing. Its rows are those of matrix().
+    const NullSpace* null_space() const;
+    /// Collective. How far each column of b is outside of the range of A, relative to its length; empty: not known.
+    std::vector<double> outside_range(MultiVector<const double> b) const;
     /// Of matrix(); null: none.
     const Preconditioner* preconditioner() const;
     const PartitionQuality& partition_quality() const;
@@ -111,8 +129,8 @@ public:
 
     /// What a user should know of the set-up, for solves of so many columns.
     std::vector<std::string> remarks(int columns = 1) const;
-    /// What the JSON of a solve tells of the system, all that is not of a method.
-    RunInfo info(int columns = 1) const;
+    /// What the JSON of a solve with these options tells of the system and of them.
+    RunInfo info(const SolveOptions& options = {}, int columns = 1) const;
 
 private:
     friend class SystemSolver;
@@ -127,25 +145,36 @@ class SystemSolver {
 public:
     /// Collective. As LinearSystem::solve, with the options and the number of columns given to solver(). What is
     /// returned is good until the next solve.
-    const Result& solve(MultiVector<const double> b, MultiVector<double> x);
-    /// The same for one column.
+    const Result& solve(MultiVector<const double> b, MultiVector<double> x) { return run(b, x, false); }
+    /// The same with Aᵀ. Throws InputError also where the preconditioner has no transpose.
+    const Result& solve_transposed(MultiVector<const double> b, MultiVector<double> x) { return run(b, x, true); }
+    /// solve for one column.
     const Result& solve(std::span<const double> b, std::span<double> x) {
         return solve(MultiVector<const double>(b.data(), static_cast<Index>(b.size()), 1),
                      MultiVector<double>(x.data(), static_cast<Index>(x.size()), 1));
     }
     /// Of the next solves.
-    void set_tolerances(double rtol, double atol, int max_iterations) {
-        solver_.set_tolerances(rtol, atol, max_iterations);
-    }
+    void set_tolerances(double rtol, double atol, int max_iterations);
+    /// What to do where the last solve did not converge, the likeliest first: what Result::next has of
+    /// LinearSystem::solve.
+    std::vector<NextStep> next() const;
 
 private:
     friend class LinearSystem;
     SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns);
+    Solver<double> made();
+    const Result& run(MultiVector<const double> b, MultiVector<double> x, bool transposed);
+    void follow_values();
 
     LinearSystem::Parts* parts_;
+    SolveOptions options_;
     int updates_;  // of the values that the solver has seen
     int columns_;
+    Tried tried_;
     Solver<double> solver_;
+    std::vector<double> b_, x_;  // where rows have moved; b_ also where the sign has changed
+    RowMoves::Packed packed_;
+    const Result* last_ = nullptr;
 };
 
 }  // namespace stretto

@@ -49,10 +49,19 @@ public:
     std::vector<std::string> remarks() const;
 
     /// Collective. P b and Pᵀ x: n_local × columns, row-major, in the original distribution and in matrix()'s.
-    std::vector<double> forward(std::span<const double> b, int columns) const {
-        return moves_.forward(*comm_, b, columns);
+    void forward(std::span<const double> b, int columns, std::span<double> to, RowMoves::Packed& packed) const {
+        moves_.forward(*comm_, b, columns, to, packed);
     }
-    std::vector<double> back(std::span<const double> x, int columns) const { return moves_.back(*comm_, x, columns); }
+    void back(std::span<const double> x, int columns, std::span<double> to, RowMoves::Packed& packed) const {
+        moves_.back(*comm_, x, columns, to, packed);
+    }
+    /// P b in a vector of its own.
+    std::vector<double> forward(std::span<const double> b, int columns) const {
+        std::vector<double> to(static_cast<std::size_t>(A_->local_rows()) * static_cast<std::size_t>(columns));
+        RowMoves::Packed packed;
+        forward(b, columns, to, packed);
+        return to;
+    }
     /// Whether rows have moved at all.
     bool moved() const { return moved_; }
 

@@ -17,15 +17,27 @@ public:
     /// Collective. `numbers`: the new ones of this rank's old rows.
     RowMoves(const Comm& comm, const std::vector<Global>& numbers, const Partition& target);
 
-    bool any() const { return !leave_.empty(); }
+    bool any() const { return !leave_.count.empty(); }
 
-    /// Collective. P b, and Pᵀ x: this rank's rows, row-major, of so many columns.
-    std::vector<double> forward(const Comm& comm, std::span<const double> b, int columns) const;
-    std::vector<double> back(const Comm& comm, std::span<const double> x, int columns) const;
+    /// Rows on their way; who keeps them allocates nothing when the next ones are no larger.
+    struct Packed {
+        std::vector<double> leaving, arriving;
+    };
+    /// Collective. to = P b, and to = Pᵀ x: this rank's rows, row-major, of so many columns.
+    void forward(const Comm& comm, std::span<const double> b, int columns, std::span<double> to, Packed& packed) const;
+    void back(const Comm& comm, std::span<const double> x, int columns, std::span<double> to, Packed& packed) const;
 
 private:
-    Index old_rows_ = 0, new_rows_ = 0;
-    std::vector<std::vector<Index>> leave_, arrive_;  // rows that go to, or come from, each rank
+    /// Rows that go to, or come from, the ranks, one rank after the other.
+    struct Places {
+        std::vector<Index> rows;
+        std::vector<int> count, first;  // by rank
+    };
+    static Places places(const std::vector<std::vector<Index>>& of_rank);
+    static void move(const Comm& comm, std::span<const double> values, int columns, const Places& from,
+                     const Places& to, std::span<double> result, Packed& packed);
+
+    Places leave_, arrive_;
 };
 
 }  // namespace stretto

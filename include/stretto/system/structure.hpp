@@ -9,6 +9,14 @@
 
 namespace stretto {
 
+/// Ones where a row's number, counted from 0, leaves `component` on division by `of`; zeros elsewhere.
+struct Constants {
+    int of, component;
+    bool has(Global row) const { return of == 1 || row % of == component; }
+    /// In words: `constants`, or `component 2 of 3`, counted from 1.
+    std::string name() const;
+};
+
 /// What a look at the entries of a matrix tells about it, and about what may solve with it.
 struct Structure {
     Global rows = 0;
@@ -16,6 +24,9 @@ struct Structure {
     double asymmetry = 0;                             ///< largest |aᵢⱼ − aⱼᵢ| / √(maxₖ|aᵢₖ| maxₖ|aⱼₖ|)
     Global positive_diagonal = 0, zero_diagonal = 0;  ///< rows; the others are negative
     Global dominant_rows = 0;                         ///< |aᵢᵢ| ≥ Σ |aᵢⱼ|, j ≠ i
+    Global off_diagonals = 0, opposite = 0;  ///< nonzeros; those of another sign than the diagonal of their row
+    double row_spread = 1;                   ///< largest over smallest of the rows' largest entries
+    std::vector<Constants> null_vectors;     ///< that A takes to zero; of one, two or three components
     /// Rows that can be matched with columns of their own so that each pair is a nonzero; nothing where it was too much
     /// work to find out.
     std::optional<Global> structural_rank;
@@ -24,10 +35,15 @@ struct Structure {
     bool symmetric() const { return asymmetry <= 1e-12; }
     /// −A may be definite; A is not.
     bool negative() const { return symmetric() && rows > 0 && positive_diagonal == 0 && zero_diagonal == 0; }
+    /// What discrete Laplacians are like, and with them most of what multigrid is good for.
+    bool like_grid() const {
+        constexpr double nearly_all = 0.9;
+        return zero_diagonal == 0 && static_cast<double>(opposite) >= nearly_all * static_cast<double>(off_diagonals);
+    }
+    /// No values make this pattern regular.
+    bool singular_pattern() const { return structural_rank && *structural_rank < rows; }
     /// One for each property.
     std::vector<std::string> lines() const;
-    /// What to solve with.
-    std::string hint() const;
 };
 
 /// Collective. The structural rank of a matrix with zeros on its diagonal is found on rank 0, which gathers the pattern

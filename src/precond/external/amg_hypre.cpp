@@ -12,6 +12,7 @@
 #include <limits>
 #include <string_view>
 
+#include "../../core/lapack.hpp"
 #include "../kinds.hpp"
 #include "stretto/comm/collective.hpp"
 
@@ -103,6 +104,7 @@ private:
     };
     static constexpr int hmis = 10, falgout = 6, extended_i = 6, classical = 0;
     static constexpr int symmetric_l1_gauss_seidel = 8, symmetric_gauss_seidel = 6;
+    static constexpr std::size_t most_eliminated = 9;  // rows: hypre's own limit
     /// The first whose cycle is finite is taken: the others are for matrices far from those that multigrid is made for.
     static constexpr Choice choices[] = {
         {hmis, extended_i, 4, symmetric_l1_gauss_seidel, 0, ""},
@@ -130,6 +132,67 @@ private:
                 throw InputError(fmt::format("amg: BoomerAMG could not be set up (hypre's error {})", error));
             }
         });
+        regularise_coarsest();
+    }
+
+    /// Elimination, which hypre solves the coarsest level with, would blow up what a singular A takes to zero. There
+    /// the singular values that vanish become one: on its range, the inverse stays as it is.
+    void regularise_coarsest() {
+        auto* const amg = reinterpret_cast<hypre_ParAMGData*>(solver_);
+        const int levels = hypre_ParAMGDataNumLevels(amg);
+        if (levels < 2) return;
+        const auto scale = coarsest_scale(amg, levels - 1);
+        if (scale.empty()) return;
+        double* const A = hypre_ParAMGDataAMat(amg);  // dense, on ranks with rows of it; null: nothing is eliminated
+        if (any_of(*comm_, A && regularise(A, scale)))
+            remarks_.emplace_back("amg: the coarsest level is singular, and solved without what it takes to zero");
+    }
+
+    /// Collective. Of each coarsest row the root of its diagonal as it were without neighbours on the level before:
+    /// what rounding errors are measured by where the diagonal itself is one, as that of a single row is.
+    std::vector<double> coarsest_scale(const hypre_ParAMGData* amg, int coarsest) const {
+        const auto* const A = hypre_ParCSRMatrixDiag(hypre_ParAMGDataAArray(amg)[coarsest - 1]);
+        auto* const P = hypre_ParAMGDataPArray(amg)[coarsest - 1];
+        const auto n = static_cast<std::size_t>(hypre_ParCSRMatrixGlobalNumCols(P));
+        if (n > most_eliminated) return {};
+        std::vector<double> scale(n);
+        const auto add = [&](const hypre_CSRMatrix* part, auto&& number) {
+            for (HYPRE_Int i = 0; i < hypre_CSRMatrixNumRows(part); ++i) {
+                const double diagonal = std::abs(hypre_CSRMatrixData(A)[hypre_CSRMatrixI(A)[i]]);  // comes first
+                for (HYPRE_Int k = hypre_CSRMatrixI(part)[i]; k < hypre_CSRMatrixI(part)[i + 1]; ++k) {
+                    const double weight = hypre_CSRMatrixData(part)[k];
+                    scale[static_cast<std::size_t>(number(hypre_CSRMatrixJ(part)[k]))] += weight * weight * diagonal;
+                }
+            }
+        };
+        add(hypre_ParCSRMatrixDiag(P), [&](HYPRE_Int column) { return column + hypre_ParCSRMatrixFirstColDiag(P); });
+        add(hypre_ParCSRMatrixOffd(P), [&](HYPRE_Int column) { return hypre_ParCSRMatrixColMapOffd(P)[column]; });
+        MPI_Allreduce(MPI_IN_PLACE, scale.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, own_comm_.get());
+        for (double& value : scale) value = value > 0 ? std::sqrt(value) : 1;
+        return scale;
+    }
+
+    /// Whether there was anything to do for this dense matrix.
+    static bool regularise(double* A, const std::vector<double>& scale) {
+        const std::size_t n = scale.size();
+        std::vector<double> scaled(n * n), sigma(n), u(n * n), v(n * n), work(8 * n);
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) scaled[i * n + j] = A[i * n + j] / (scale[i] * scale[j]);
+        const int rows = static_cast<int>(n), size = static_cast<int>(work.size());
+        int error = 0;
+        dgesvd_("A", "A", &rows, &rows, scaled.data(), &rows, sigma.data(), u.data(), &rows, v.data(), &rows,
+                work.data(), &size, &error);
+        if (error != 0) return false;
+        constexpr double vanishing = 1e-12;
+        bool singular = false;
+        for (std::size_t k = 0; k < n; ++k) {
+            if (sigma[k] > vanishing) continue;
+            singular = true;
+            for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t j = 0; j < n; ++j)
+                    A[i * n + j] += scale[i] * v[i * n + k] * u[k * n + j] * scale[j];  // LAPACK sees it transposed
+        }
+        return singular;
     }
 
     void cycle() const {
@@ -238,5 +301,7 @@ private:
 std::unique_ptr<Preconditioner> make_amg(const CsrMatrix<double>& A, const Options& options) {
     return std::make_unique<Amg>(A, options);
 }
+
+bool amg_is_built() { return true; }
 
 }  // namespace stretto

@@ -10,4 +10,6 @@ std::unique_ptr<Preconditioner> make_amg(const CsrMatrix<double>&, const Options
         "configure again");
 }
 
+bool amg_is_built() { return false; }
+
 }  // namespace stretto

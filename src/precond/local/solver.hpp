@@ -69,8 +69,7 @@ void check_local_options(const Spec& spec, const Options& options);
 
 /// The options of whatever has a local solver inside: inner, drop, fill and pattern.
 extern const std::string_view local_solver_names[6];
-inline constexpr OptionInfo inner_option{
-    "inner", 0, 0, 5, "what solves with a block: ilu0, ic0, ilut, sai, lu or cholesky", true, local_solver_names};
+inline constexpr OptionInfo inner_option{"inner", 0, 0, 5, "what solves with a block", true, local_solver_names};
 inline constexpr OptionInfo drop_option{"drop", 1e-3, 0, 1,
                                         "ilut: entries below this times the row's norm are dropped"};
 inline constexpr OptionInfo fill_option{"fill", 10, 0, 1e6, "ilut: entries a row keeps in L and in U beyond those of A",

@@ -8,7 +8,7 @@
 namespace stretto {
 
 /// Throws InputError unless a method, NAME[:key=value,…], takes a preconditioner that changes from one use to the next,
-/// which is called `precond`.
+/// which is called `precond`; empty: it has no name.
 void check_flexible(const std::string& method, const std::string& precond);
 
 }  // namespace stretto

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stretto/system/check.hpp"
+#include "stretto/driver/check.hpp"
 
 #include <fmt/format.h>
 
@@ -20,8 +20,8 @@ void check_flexible(const std::string& text, const std::string& precond) {
             others += fmt::format("{}{}{}", others.empty() ? "" : ", ", each->name, by_option ? ":flexible=1" : "");
     }
     throw InputError(
-        fmt::format("the preconditioner {} changes from one use to the next: {} does not allow that; these do: {}",
-                    precond, text, others));
+        fmt::format("the preconditioner{}{} changes from one use to the next: {} does not allow that; these do: {}",
+                    precond.empty() ? "" : " ", precond, text, others));
 }
 
 }  // namespace stretto

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "stretto/driver/null_space.hpp"
+#include "stretto/execute/space.hpp"
+
+namespace stretto {
+
+/// Takes a null space out of vectors: v := v − N Nᵀv, in one reduction.
+template <class T>
+class Projection {
+public:
+    /// `null_space` may be null: nothing is taken out. The vectors are taken from `memory`.
+    Projection(Space<T>& V, const NullSpace* null_space, Workspace<T>& memory)
+        : V_(V), of_transpose_(null_space && null_space->of_transpose()) {
+        if (!null_space) return;
+        for (const auto& values : null_space->vectors()) {
+            std::vector<T> wide;  // the same in every column
+            wide.reserve(values.size() * static_cast<std::size_t>(V.width()));
+            for (const double value : values) wide.insert(wide.end(), static_cast<std::size_t>(V.width()), value);
+            N_.push_back(memory.take());
+            V.run(N_.back() <<= MultiVector<T>(wide.data(), V.rows(), V.width()));
+        }
+    }
+    /// Of the null space, and one for what b has in the range.
+    static int vectors_stored(const NullSpace* null_space) {
+        return null_space && !null_space->empty() ? null_space->size() + 1 : 0;
+    }
+
+    explicit operator bool() const { return !N_.empty(); }
+    bool of_transpose() const { return of_transpose_; }
+    /// Returns the squares of what was taken out, per column.
+    Scalars<T> take_out_of(MultiVector<T> v) const {
+        const auto part = [&](int i) { return N_[static_cast<std::size_t>(i)]; };
+        const auto overlaps =
+            V_.start(each<NullSpace::most>(static_cast<int>(N_.size()), [&](int i) { return dot(part(i), v); })).wait();
+        auto squares = V_.scalars();
+        for (int i = 0; i < static_cast<int>(N_.size()); ++i) {
+            const auto& overlap = overlaps[static_cast<std::size_t>(i)];
+            squares = squares + overlap * overlap;
+            V_.run(v <<= v - overlap * part(i));
+        }
+        return squares;
+    }
+
+private:
+    Space<T>& V_;
+    std::vector<MultiVector<T>> N_;
+    bool of_transpose_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "known_null_space.hpp"
+#include "stretto/system/linear_system.hpp"
+
+namespace stretto {
+
+/// The rows of a matrix from its values in the order in which a user gives them, on all ranks together.
+struct GivenValues {
+    std::function<LocalRows<double>(std::span<const double> values)> rows;  ///< null: entries were not kept
+    std::size_t entries = 0;                                                ///< on this rank
+};
+
+/// What solves with the system, behind an address that stays when another takes its place.
+class CurrentPreconditioner final : public Preconditioner {
+public:
+    void set(std::unique_ptr<Preconditioner> now) { now_ = std::move(now); }
+    const Preconditioner* get() const { return now_.get(); }
+
+    void apply(MultiVector<double> r, MultiVector<double> z) const override { now_->apply(r, z); }
+    void apply(MultiVector<double> r, MultiVector<double> z, const RowWork& work) const override {
+        now_->apply(r, z, work);
+    }
+    int parts() const override { return now_->parts(); }
+    void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { now_->apply_transpose(r, z); }
+    bool has_transpose() const override { return now_->has_transpose(); }
+    bool symmetric() const override { return now_->symmetric(); }
+    bool varies() const override { return now_->varies(); }
+    double bytes(int columns) const override { return now_->bytes(columns); }
+    double stored() const override { return now_->stored(); }
+    std::vector<std::string> remarks() const override { return now_->remarks(); }
+    bool repaired() const override { return now_->repaired(); }
+
+private:
+    std::unique_ptr<Preconditioner> now_;
+};
+
+struct LinearSystem::Parts {
+    Parts(Comm& on, DistributedRows matrix, GivenValues given, SystemOptions asked);
+
+    void take(DistributedRows& matrix);
+    void choose();
+    void make_preconditioner();
+    void check(const std::string& method) const;
+    void check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const;
+
+    Comm& comm;
+    SystemOptions options;
+    GivenValues source;
+    Partition partition;
+    Structure structure;
+    NextStep choice;
+    KnownNullSpace null_space;
+    bool negated = false;
+    std::unique_ptr<PreparedSystem> prepared;
+    CurrentPreconditioner preconditioner;
+    double precond_seconds = 0;
+    double busy = 0;  // cores that other programs kept busy when the number of threads was chosen
+    int updates = 0;  // of the values
+};
+
+}  // namespace stretto

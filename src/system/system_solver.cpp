@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <utility>
+
+#include "linear_system_parts.hpp"
+#include "stretto/system/advice.hpp"
+
+namespace stretto {
+
+SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns)
+    : parts_(&parts),
+      options_(std::move(options)),
+      updates_(parts.updates),
+      columns_(columns),
+      tried_{.method = options_.method,
+             .precond = parts.options.precond,
+             .prepare = parts.options.prepare,
+             .ranks = parts.comm.size(),
+             .null_space = parts.options.null_space},
+      solver_(made()) {}
+
+Solver<double> SystemSolver::made() {
+    options_.threads = parts_->options.threads;
+    options_.null_space = parts_->null_space.removed();
+    const auto& A = parts_->prepared->matrix();
+    const auto& M = parts_->preconditioner;
+    return {parts_->comm,   A,        M.get() ? AnyOperator<double>(M) : AnyOperator<double>(),
+            A.local_rows(), columns_, options_};
+}
+
+/// Takes up new values of the matrix.
+void SystemSolver::follow_values() {
+    if (std::exchange(updates_, parts_->updates) == parts_->updates) return;
+    if (options_.null_space || parts_->null_space.removed())
+        solver_ = made();
+    else
+        solver_.forget();
+}
+
+std::vector<NextStep> SystemSolver::next() const {
+    Tried tried = tried_;
+    tried.repaired = parts_->preconditioner.get() && parts_->preconditioner.repaired();
+    return last_ ? next_steps(parts_->structure, tried, options_.rtol, options_.max_iterations, *last_)
+                 : std::vector<NextStep>{};
+}
+
+void SystemSolver::set_tolerances(double rtol, double atol, int max_iterations) {
+    options_.rtol = rtol;
+    options_.atol = atol;
+    options_.max_iterations = max_iterations;
+    solver_.set_tolerances(rtol, atol, max_iterations);
+}
+
+const Result& SystemSolver::run(MultiVector<const double> b, MultiVector<double> x, bool transposed) {
+    parts_->check_vectors(b, x, columns_);
+    follow_values();
+    const auto& prepared = *parts_->prepared;
+    last_ = nullptr;
+    const auto solve = [&](MultiVector<const double> of, MultiVector<double> to) -> const Result& {
+        return *(last_ = transposed ? &solver_.solve_transposed(of, to) : &solver_.solve(of, to));
+    };
+    if (!prepared.moved() && !parts_->negated) return solve(b, x);
+    const Index rows = prepared.matrix().local_rows();
+    const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns_);
+    b_.resize(size);
+    prepared.forward(b.values(), columns_, b_, packed_);
+    if (parts_->negated)
+        for (double& value : b_) value = -value;
+    if (!prepared.moved()) return solve({b_.data(), rows, columns_}, x);
+    x_.resize(size);
+    prepared.forward(x.values(), columns_, x_, packed_);
+    solve({b_.data(), rows, columns_}, {x_.data(), rows, columns_});
+    prepared.back(x_, columns_, x.values(), packed_);
+    return *last_;
+}
+
+}  // namespace stretto

@@ -1,0 +1,39 @@
+#!/bin/bash
+# What is chosen where nothing is asked for, and what a solve that did not converge says to type next.
+# shellcheck disable=SC2154  # tests and limit are of cli_checks.bash
+. "$(dirname "$0")/cli_checks.bash"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tests/../..
+
+# ---- no option at all ----
+for ranks in 1 2; do
+  check "a grid on $ranks ranks" solves $ranks solve poisson3d:15 --json run.json
+  check "says what was chosen" holds run.json "r['method'] == 'cg' and r['choice']['precond'] == r['precond'] and r['next'] == []"
+  check "an unsymmetric matrix on $ranks ranks" solves $ranks solve convdiff2d:40,peclet=50 --json run.json
+  check "is given a method for it" holds run.json "r['method'] in ('bicgstab', 'gmres') and r['choice']['why']"
+done
+check "a method alone takes no preconditioner" solves 1 solve poisson2d:20 --method cg --json run.json
+check "and chooses nothing" holds run.json "r['precond'] == 'none' and r['choice'] is None"
+check "a preconditioner alone" solves 1 solve convdiff2d:20,peclet=5 --precond block_jacobi:sai --json run.json
+check "is given a method that takes it" holds run.json "r['method'] == 'bicgstab' and r['precond'] == 'block_jacobi:sai'"
+check "auto by name" solves 1 solve poisson2d:20 --method auto --precond auto --json run.json
+check "is the same" holds run.json "r['choice']['method'] == r['method']"
+check "the name of what is yet to be chosen" solves 1 solve convdiff2d:20,peclet=5 --solution 'x_{}.mtx'
+check "is auto" test -s x_auto.mtx
+check "a step for an SPD method with a preconditioner that is not symmetric" solves 1 solve poisson2d:20 \
+  --precond block_jacobi:sai --json run.json
+check "takes another" holds run.json "r['method'] == 'bicgstab'"
+
+# ---- next ----
+check "no solution" exits 1 2 solve convdiff2d:40,peclet=50 --method bicgstab --max-it 2 --rhs random:7 --columns 2 --json run.json
+check "has a next step" says out '^next: mpirun -n 2 [^ ]*stretto solve convdiff2d:40,peclet=50 --rhs random:7 --columns 2 --method '
+check "in the JSON as well" holds run.json "1 <= len(r['next']) <= 3 and all(step['why'] for step in r['next'])"
+check "whose last is on one rank" holds run.json "r['next'][-1]['command'].split()[0].endswith('stretto')"
+check "an accuracy that double precision has not" exits 1 1 solve poisson2d:100 --method cg --precond jacobi --rtol 1e-16 --json run.json
+check "is named" holds run.json "'--rtol' in r['next'][0]['command']"
+check "no step after one that converged, of several" exits 1 1 solve poisson2d:60 --method cg --method cg:patience=1 --json run.json
+check "is shown" test -z "$(grep '^next' out)"
+
+# ---- followed, as they stand ----
+check "hints lead to a solution" timeout -k 5 "$limit" python3 -m studies hints --quick --stretto "$STRETTO" --mpiexec "$MPIEXEC" \
+  --output followed
+finish
