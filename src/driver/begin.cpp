@@ -47,7 +47,7 @@ Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
     x_is_zero_ = true;
     for (int j = 0; j < V_.width(); ++j) x_is_zero_ = x_is_zero_ && (xx[j] == T{} || result_of(j).norm_b == 0);
     if (has_null_space()) bb = project(bb);
-    if (!x_is_zero_) return true_squares(r);
+    if (!x_is_zero_) return exact_squares(r);
     if (!options_.zero_guess) V_.clear(x_);
     return bb;
 }

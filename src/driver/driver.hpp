@@ -89,6 +89,9 @@ private:
     void verify();
     bool believes();
     Scalars<T> true_squares(MultiVector<T> r);
+    bool near_rounding() const;
+    bool all_passed() const;
+    Scalars<T> exact_squares(MultiVector<T> r);
     void take(const Scalars<T>& rr);
     bool handed_over(int j, double residual) const;
     bool assess();

@@ -39,10 +39,10 @@ int vectors_stored(const Method& method, bool preconditioned) {
 }
 
 Options options_for(Spec spec, const Method& method) {
+    const Method& asked = find_method(spec.name);
     std::erase_if(spec.options, [&](const auto& option) {
-        const auto info = std::ranges::find(method.options, option.first, &OptionInfo::name);
-        return info == method.options.end() ||
-               (!info->choices.empty() && !std::ranges::count(info->choices, option.second));
+        const auto said = std::ranges::find(asked.options, option.first, &OptionInfo::name);
+        return said == asked.options.end() || !std::ranges::count(method.options, *said);
     });
     return {spec, method.options};
 }

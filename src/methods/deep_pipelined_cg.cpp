@@ -19,7 +19,7 @@ constexpr OptionInfo options[] = {
     {"gap", 0.1, 0, std::numeric_limits<double>::infinity(),
      "difference of recursive and true residual, over the tolerance, that is borne"},
     {"again", 1e9, 0, 1e9, "times that columns may leave the pipeline and enter it again", true},
-    {"refuge", 2, 0, 3, "what goes on when this method cannot", false, refuges},
+    refuge_option("predict_and_recompute_cg"),
     patience_option,
 };
 

@@ -9,7 +9,7 @@ constexpr OptionInfo options[] = {
     check_option(50),
     gap_option,
     {"replacements", 1e9, 0, 1e9, "times that all may be recomputed before the refuge goes on", true},
-    refuge_option,
+    refuge_option("cg"),
     patience_option,
 };
 }

@@ -2,7 +2,6 @@
 #include "stretto/methods/pipelined_s_step_cg.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "stretto/methods/method.hpp"
 
@@ -11,14 +10,13 @@ namespace {
 constexpr OptionInfo options[] = {
     {"s", 4, 1, 10, "iterations of a block, which has one reduction", true},
     {"l", 1, 1, most_products_ahead, "products of a block, at most s, that its reduction hides behind", true},
-    {"lmax", 0, 0, std::numeric_limits<double>::infinity(),
-     "upper end of the interval of the basis, raised where Ritz values are above it; 0: from a Rayleigh quotient on"},
+    interval_option,
     {"loss", 1e-10, 0, 1,
      "of orthogonality in a step, relative; after three blocks in a row above it all is recomputed"},
     {"drift", 1e-10, 0, 1, "asymmetry of products, relative, above which all is recomputed"},
     check_option(50),
     gap_option,
-    {"refuge", 3, 0, 3, "what goes on when this method cannot", false, refuges},
+    refuge_option("s_step_cg"),
     patience_option,
 };
 int vectors(const Options& given, bool preconditioned) {

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/methods/s_step_cg.hpp"
 
-#include <limits>
-
 #include "stretto/methods/method.hpp"
 
 namespace stretto {
 namespace {
 constexpr OptionInfo options[] = {
     {"s", 4, 1, 10, "iterations of a block, which has one reduction", true},
-    {"lmax", 0, 0, std::numeric_limits<double>::infinity(),
-     "upper end of the interval of the basis, raised where Ritz values are above it; 0: from a Rayleigh quotient on"},
+    interval_option,
     {"loss", 1e-10, 0, 1, "of orthogonality in a step, relative; three blocks in a row above it halve s"},
     check_option(50),
     gap_option,
-    refuge_option,
+    refuge_option("cg"),
     patience_option,
 };
 int vectors(const Options& given, bool preconditioned) {

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/parallel.hpp"
 #include "stretto/sparse/powers.hpp"
 
 namespace stretto {
@@ -162,6 +164,50 @@ void CsrMatrix<T>::multiply(MultiVector<T> x, MultiVector<T> y, const RowWork* w
     arriving.wait();
     comm_->charge(after);
     local_.multiply_interface(x, halo_.values(x.columns()), y, work);
+}
+
+namespace {
+/// A sum of products in twice the precision of T.
+template <class T>
+class Sum2 {
+public:
+    explicit Sum2(T value) : high_(value) {}
+    void subtract(T a, T x) {
+        const T product = a * x, rest = std::fma(a, x, -product);
+        const T sum = high_ - product, taken = sum - high_;
+        low_ += ((high_ - (sum - taken)) - (product + taken)) - rest;
+        high_ = sum;
+    }
+    T value() const { return high_ + low_; }
+
+private:
+    T high_, low_ = 0;
+};
+}  // namespace
+
+template <class T>
+void CsrMatrix<T>::residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const {
+    check_shapes(x, r);
+    check_shapes(b, r);
+    const int m = x.columns();
+    halo_.start(x.data(), m, threads()).wait();
+    comm_->charge(bytes(m));
+    const MultiVector<T> halo(halo_.values(m), halo_rows(), m);
+    parallel(threads(), [&](int t, int threads) {
+        const auto part = [&](int k) { return static_cast<Index>(std::int64_t{local_rows()} * k / threads); };
+        for (Index i = part(t); i < part(t + 1); ++i) {
+            const Row entries = row(i);
+            for (int j = 0; j < m; ++j) {
+                Sum2<T> sum(b(i, j));
+                for (std::size_t k = 0; k < entries.columns.size(); ++k) {
+                    const Index column = entries.columns[k];
+                    sum.subtract(entries.values[k],
+                                 column < local_rows() ? x(column, j) : halo(column - local_rows(), j));
+                }
+                r(i, j) = sum.value();
+            }
+        }
+    });
 }
 
 template <class T>

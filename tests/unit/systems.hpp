@@ -72,11 +72,20 @@ private:
 inline std::vector<double> true_residuals(const CsrMatrix<double>& A, Values& b, Values& x) {
     const int m = b.view().columns();
     Values ax(A, m);
-    A.apply(x.view(), ax.view());
+    A.apply(x.view(), ax.view());  // which fetches the halo
+    const MultiVector<double> halo(A.halo_values(m), A.halo_rows(), m);
     std::vector<double> sums(static_cast<std::size_t>(2 * m));
     for (Index i = 0; i < A.local_rows(); ++i)
         for (int j = 0; j < m; ++j) {
-            const double bj = b.view()(i, j), r = bj - ax.view()(i, j);
+            const double bj = b.view()(i, j);
+            long double sum = bj;
+            const auto [columns, values] = A.row(i);
+            for (std::size_t k = 0; k < columns.size(); ++k) {
+                const bool own = columns[k] < A.local_rows();
+                const double xk = own ? x.view()(columns[k], j) : halo(columns[k] - A.local_rows(), j);
+                sum -= static_cast<long double>(values[k]) * xk;
+            }
+            const auto r = static_cast<double>(sum);
             sums[static_cast<std::size_t>(j)] += r * r;
             sums[static_cast<std::size_t>(m + j)] += bj * bj;
         }

@@ -40,6 +40,19 @@ TEST_P(BlockingTest, StartAndEndBlockTwice) {
     EXPECT_EQ(blocking(result), own + 2);
 }
 
+// The residual that a cycle ends with is the verification: no product follows it.
+TEST(RestartedTest, ResidualsAreComputedOnce) {
+    MpiComm comm;
+    const auto A = problem(comm, "convdiff2d:20,peclet=20");
+    for (const auto* method : {"gmres:m=200", "s_step_gmres:m=200"}) {
+        Values b(A, 1, [](Global row, int j) { return uniform(3, row, j); }), x(A, 1);
+        const auto result = solved(comm, A, b, x, method, 1e-8, true);
+        std::int64_t products = 0;
+        for (const auto phase : {Phase::setup, Phase::safeguard}) products += result.ledger.at(phase).applies;
+        EXPECT_EQ(products, 1) << method;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, BlockingTest,
                          testing::Combine(testing::Values("bicgstab", "improved_bicgstab", "reordered_bicgstab",
                                                           "pipelined_bicgstab"),

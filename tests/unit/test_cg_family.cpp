@@ -92,8 +92,8 @@ TEST_P(CgFamily, HugeConditionNumbersAreSolvedWhereCgSolvesThem) {
             // There the refuge that hides its reductions takes tens of thousands of iterations, or stagnates.
             const bool blocks = kappa > 1e9 && method.starts_with("deep_pipelined_cg");
             const auto result = run(A, b, y, blocks ? method + ",refuge=cg" : method, rtol);
-            // At κ = 1e10 double precision ends next to a tolerance of 1e-6, for some orders of the sums above it.
-            const bool edge = kappa > 1e9 && result.relative_residual() < 2 * rtol;
+            // Rounding of x alone makes a residual of this size, for some orders of the sums above the tolerance.
+            const bool edge = result.relative_residual() < 2e-16 * kappa;
             EXPECT_TRUE(result.converged() || edge) << kappa << ' ' << rtol << ' ' << name(result.status);
         }
 }

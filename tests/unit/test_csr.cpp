@@ -55,6 +55,49 @@ void expect_refused(const Partition& partition, const LocalRows<double>& rows, c
     }
 }
 
+// The terms of each row cancel but for the last of their digits, so that nothing of b − A x is left in double
+// precision.
+TEST(Csr, ResidualsAreOfTwiceThePrecision) {
+    MpiComm comm;
+    const Global n = 37;
+    for (const int threads : {1, 2})
+        for (const int m : {1, 3}) {
+            const auto partition = Partition::even(n, comm.size());
+            const Global first = partition.first(comm.rank()), end = partition.first(comm.rank() + 1);
+            LocalRows<double> rows;
+            rows.start = {0};
+            for (Global i = first; i < end; ++i) {
+                for (Global j = 0; j < n; ++j) {
+                    rows.columns.push_back(j);
+                    rows.values.push_back(uniform(3, i, static_cast<int>(j)));
+                }
+                rows.start.push_back(static_cast<Global>(rows.columns.size()));
+            }
+            const CsrMatrix<double> A(comm, partition, rows, threads);
+            std::vector<double> x, b, r(static_cast<std::size_t>(A.local_rows() * m));
+            for (Global i = first; i < end; ++i)
+                for (int c = 0; c < m; ++c) {
+                    x.push_back(uniform(4, i, c));
+                    long double sum = 0;
+                    for (Global j = 0; j < n; ++j)
+                        sum += static_cast<long double>(uniform(3, i, static_cast<int>(j))) * uniform(4, j, c);
+                    b.push_back(static_cast<double>(sum));
+                }
+            const auto view = [&](std::vector<double>& values) {
+                return MultiVector<double>(values.data(), A.local_rows(), m);
+            };
+            A.residual(view(b), view(x), view(r));
+            std::size_t k = 0;
+            for (Global i = first; i < end; ++i)
+                for (int c = 0; c < m; ++c, ++k) {
+                    long double sum = b[k];
+                    for (Global j = 0; j < n; ++j)
+                        sum -= static_cast<long double>(uniform(3, i, static_cast<int>(j))) * uniform(4, j, c);
+                    EXPECT_NEAR(r[k], static_cast<double>(sum), 1e-3 * std::abs(static_cast<double>(sum)) + 1e-18);
+                }
+        }
+}
+
 // Once each, when they are there and x is still as it was, whatever the storage.
 TEST(Csr, RowsAreHandedOnOnceAsSoonAsTheyAreThere) {
     MpiComm comm;

@@ -30,7 +30,7 @@ struct HonestyTest : testing::TestWithParam<const Method*> {
             }
             // The residual reported is that of the x returned.
             if (std::isfinite(column.relative_residual)) {
-                EXPECT_NEAR(residuals[j], column.relative_residual, 1e-3 * residuals[j] + 1e-15);
+                EXPECT_NEAR(residuals[j], column.relative_residual, 1e-3 * residuals[j] + 1e-14);
             }
         }
         EXPECT_EQ(result.converged(), std::ranges::all_of(result.columns, [](const auto& column) {

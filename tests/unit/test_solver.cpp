@@ -173,7 +173,8 @@ TEST_P(SolverTest, WhatNobodyRecomputedIsNotCalledVerified) {
     EXPECT_FALSE(believed.converged());
     EXPECT_TRUE(believed.passed());
     EXPECT_LE(true_residuals(A, b, y)[0], 1e-6);
-    EXPECT_LT(believed.ledger.at(Phase::setup).applies, verified.ledger.at(Phase::setup).applies);
+    const bool computes_itself = method.classic == "gmres";  // where a cycle ends
+    EXPECT_EQ(believed.ledger.at(Phase::setup).applies + !computes_itself, verified.ledger.at(Phase::setup).applies);
 }
 
 TEST_P(SolverTest, SolvesWithTheTranspose) {

@@ -10,6 +10,7 @@
 #include "stretto/core/names.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/core/text.hpp"
+#include "stretto/driver/registry.hpp"
 
 namespace stretto {
 namespace {
@@ -126,6 +127,18 @@ TEST(Text, Counts) {
         EXPECT_EQ(parse_count(text), value) << text;
     for (const auto* text : {"", "1.5", "5.0", "1e-1", "1e300", "nan", "inf", "x", "1x", " 1"})
         EXPECT_FALSE(parse_count(text)) << text;
+}
+
+// A gap of deep_pipelined_cg is over the tolerance, one of s_step_cg relative to the residual.
+TEST(Options, GoOverToAnotherMethodWhereTheyMeanTheSame) {
+    const Options options = options_for(
+        parse_spec("deep_pipelined_cg:gap=10,patience=7,check=9,lmax=2,refuge=s_step_cg"), find_method("s_step_cg"));
+    EXPECT_EQ(options.number("gap"), 1.5e-8);
+    EXPECT_EQ(options.number("lmax"), 0);
+    EXPECT_EQ(options.number("patience"), 7);
+    EXPECT_EQ(options.number("check"), 9);
+    const Options same = options_for(parse_spec("deep_pipelined_cg:gap=10"), find_method("deep_pipelined_cg"));
+    EXPECT_EQ(same.number("gap"), 10);
 }
 
 TEST(Random, UniformAndSettledByPlace) {

@@ -28,6 +28,11 @@ struct OptionInfo {
     bool integral = false;
     std::span<const std::string_view> choices{};  // words; its numbers are then their places
     bool safeguard = false;                       // how often one acts that iterations could do without; 0: never
+
+    /// Whether both mean the same; their defaults may differ.
+    friend bool operator==(const OptionInfo& a, const OptionInfo& b) {
+        return a.name == b.name && a.help == b.help && a.minimum == b.minimum && a.maximum == b.maximum;
+    }
 };
 
 /// The options of a spec, checked against the table of those that its name takes.

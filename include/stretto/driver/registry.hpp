@@ -19,7 +19,8 @@ const Method& find_method(std::string_view name);
 /// What it stores beyond x and b with its default options.
 int vectors_stored(const Method& method, bool preconditioned);
 
-/// The options of a specification that a method takes too: for one that goes on where another leaves off.
+/// The options of a specification that another method takes too, where they mean the same there: for one that goes on
+/// where another leaves off. Two methods may call different things by one name (`gap`).
 Options options_for(Spec spec, const Method& method);
 
 /// A specification whose iterations are all alike: without the safeguards that act now and then, and with the options

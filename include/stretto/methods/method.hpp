@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -77,6 +80,12 @@ constexpr OptionInfo cosine_option{
 constexpr OptionInfo gap_option{
     "gap", 1.5e-8, 0, 1, "the gap, relative to the residual, above which all is recomputed; 0: at every check"};
 
+constexpr OptionInfo interval_option{
+    "lmax",
+    0,
+    0,
+    std::numeric_limits<double>::infinity(),
+    "upper end of the interval of the basis, raised where Ritz values are above it; 0: from a Rayleigh quotient on"};
 constexpr OptionInfo restart_option{"m", 30, 1, 1000, "columns of a cycle, then it restarts", true};
 constexpr OptionInfo warmup_option{
     "warmup", 5, 2, 50, "first columns, which come as a block of powers of A and give the shifts", true};
@@ -84,6 +93,9 @@ inline constexpr std::string_view sides[] = {"right", "left"};
 constexpr OptionInfo side_option{"side", 0, 0, 1, "of A on which the preconditioner stands", false, sides};
 
 inline constexpr std::string_view refuges[] = {"cg", "pipelined_cg", "predict_and_recompute_cg", "s_step_cg"};
-constexpr OptionInfo refuge_option{"refuge", 0, 0, 3, "what goes on when this method cannot", false, refuges};
+constexpr OptionInfo refuge_option(std::string_view by_default) {
+    const auto place = std::ranges::find(refuges, by_default) - std::begin(refuges);
+    return {"refuge", static_cast<double>(place), 0, 3, "what goes on when this method cannot", false, refuges};
+}
 
 }  // namespace stretto

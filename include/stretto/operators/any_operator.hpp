@@ -25,6 +25,7 @@ struct Identity {};
 ///   apply_transpose(x, y)  y = Aᵀ x, for methods that need it; has_transpose() may say no to that
 ///   apply(x, y, work)      hands rows of y on as soon as they are there, each once (row_work.hpp), from parts() parts
 ///   start_apply(x, y)      returns with y's last parts in flight
+///   residual(b, x, r)      r = b − A x with sums in twice the precision, for verification near rounding
 ///   varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
@@ -70,6 +71,10 @@ public:
             start_apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
                 return static_cast<const Op*>(self)->start_apply(x, y);
             };
+        if constexpr (requires(MultiVector<T> v) { op.residual(v, v, v); })
+            residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+                static_cast<const Op*>(self)->residual(b, x, r);
+            };
         bool transpose = true;
         if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
         if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })
@@ -87,6 +92,9 @@ public:
         apply(x, y);
         return {};
     }
+    /// r = b − A x in twice the precision, where the operator has that.
+    bool has_residual() const { return residual_; }
+    void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const { residual_(op_, b, x, r); }
     bool finishes_later() const { return start_apply_; }
     /// apply, with work on rows of y as soon as they are there, in so many parts; none: it cannot.
     void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { apply_with_(op_, x, y, work); }
@@ -110,6 +118,7 @@ private:
     int parts_ = 0;
     Pending (*start_apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
+    void (*residual_)(const void*, MultiVector<T>, MultiVector<T>, MultiVector<T>) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
     int (*prepare_powers_)(const void*, int) = nullptr;
     void (*apply_powers_)(const void*, const Panel<T>&, int, int, const SmallMatrix<T>&) = nullptr;

@@ -31,6 +31,11 @@ public:
         account([&] { pending = op_.start_apply(x, y); });
         return pending;
     }
+    /// r = b − A x in twice the precision, counted as a product, where the operator has that.
+    bool has_residual() const { return op_.has_residual(); }
+    void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const {
+        account([&] { op_.residual(b, x, r); });
+    }
     /// Whether `start` leaves something in flight.
     bool finishes_later() const { return op_.finishes_later(); }
     /// How many products one exchange will serve: h, or 1 where the operator cannot, or it would not pay.
