@@ -6,6 +6,7 @@
 
 #include "stretto/core/text.hpp"
 #include "stretto/core/types.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/sparse/storage.hpp"
 
 using namespace stretto;
@@ -81,12 +82,7 @@ ChosenComm::ChosenComm(MpiComm& mpi, const CommArguments& asked) : mpi_(mpi) {
     if (!asked.latency.empty()) slow_.emplace(mpi, parse_latency(asked.latency));
 }
 
-AskedMethod asked_method(const std::string& text) {
-    const Spec spec = parse_spec(text);
-    const Method& method = find_method(spec.name);
-    (void)Options(spec, method.options);
-    return {text, &method};
-}
+AskedMethod asked_method(const std::string& text) { return {text, choose_method(text).method}; }
 
 std::vector<AskedMethod> SolveArguments::asked_methods() const {
     std::vector<AskedMethod> all;

@@ -11,7 +11,7 @@
 
 #include "rank_system.hpp"
 #include "stretto/core/error.hpp"
-#include "stretto/driver/registry.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/driver/solver.hpp"
 #include "stretto/io/trace_file.hpp"
 
@@ -171,11 +171,9 @@ std::string timeline_file(const std::string& prefix, std::string method) {
 
 json run_method(SimulatedSystem& system, const json& job, const std::string& method) {
     const auto began = std::chrono::steady_clock::now();
-    const Spec spec = parse_spec(method);
-    const Method& row = find_method(spec.name);
-    const Options method_options(spec, row.options);
+    const auto [spec, row, method_options] = choose_method(method);
     const int columns = job.at("columns");
-    const int vectors = 2 + row.vectors(method_options, static_cast<bool>(system.M()));
+    const int vectors = 2 + row->vectors(method_options, static_cast<bool>(system.M()));
     Comm& comm = system.comm();
     system.begin(vectors, columns);
     SolveOptions options = solve_options(system, job, method);
@@ -191,7 +189,7 @@ json run_method(SimulatedSystem& system, const json& job, const std::string& met
                                      result.iterations, result.finished_by));
 
     system.largest_of(iterations.ends);
-    json line = describe(system, method, result, seconds_per_iteration(iterations, row, method_options, system.dry()));
+    json line = describe(system, method, result, seconds_per_iteration(iterations, *row, method_options, system.dry()));
     if (job.at("to_solution")) describe_solution(system, result, spec.name, line);
     if (!timeline.empty()) write_trace(comm, trace, timeline_file(timeline, method));
     line["simulated_in"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -4,15 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "stretto/core/error.hpp"
 
 namespace stretto {
 
-void check_flexible(const std::string& text, const std::string& precond) {
-    const Spec spec = parse_spec(text);
+MethodChoice choose_method(const std::string& text) {
+    Spec spec = parse_spec(text);
     const Method& method = find_method(spec.name);
-    if (method.flexible(Options(spec, method.options))) return;
+    Options options(spec, method.options);
+    return {std::move(spec), &method, std::move(options)};
+}
+
+void check_flexible(const std::string& text, const std::string& precond) {
+    const auto chosen = choose_method(text);
+    if (chosen.method->flexible(chosen.options)) return;
     std::string others;
     for (const Method* each : methods()) {
         const bool by_option = std::ranges::count(each->options, "flexible", &OptionInfo::name) > 0;

@@ -40,11 +40,11 @@ const Method& next(const Method& method, const Options& given) {
 }  // namespace
 
 template <class T>
-Solver<T>::Driver::Driver(Comm& comm, const Spec& spec, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
-                          const SolveOptions& options)
-    : spec_(spec),
-      asked_(&find_method(spec.name)),
-      asked_options_(spec, asked_->options),
+Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows,
+                          int columns, const SolveOptions& options)
+    : spec_(asked.spec),
+      asked_(asked.method),
+      asked_options_(asked.options),
       options_(options),
       A_transposed_(A),
       M_transposed_(M),

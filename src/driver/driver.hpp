@@ -12,7 +12,7 @@
 #include "stretto/convergence/columns.hpp"
 #include "stretto/convergence/kept.hpp"
 #include "stretto/convergence/verdict.hpp"
-#include "stretto/driver/registry.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/driver/solver.hpp"
 
 namespace stretto {
@@ -34,7 +34,7 @@ private:
 template <class T>
 class Solver<T>::Driver {
 public:
-    Driver(Comm& comm, const Spec& spec, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
+    Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
            const SolveOptions& options);
 
     const Result& run(MultiVector<const T> b, MultiVector<T> x, bool transposed);

@@ -44,13 +44,11 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
 template <class T>
 Solver<T>::Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
                   Index rows, int columns, const SolveOptions& options) {
-    const Spec spec = parse_spec(options.method);
-    const Method& method = find_method(spec.name);
-    (void)Options(spec, method.options);
-    agree(comm, [&] { check(comm, method, A, M, rows, columns, options); });
+    const auto asked = choose_method(options.method);
+    agree(comm, [&] { check(comm, *asked.method, A, M, rows, columns, options); });
     if (all_max(comm, Global{columns}) != all_min(comm, Global{columns}))
         throw InputError("the ranks disagree on the number of right-hand sides");
-    driver_ = std::make_unique<Driver>(comm, spec, A, M, rows, columns, options);
+    driver_ = std::make_unique<Driver>(comm, asked, A, M, rows, columns, options);
 }
 
 template <class T>

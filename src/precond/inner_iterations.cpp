@@ -7,14 +7,12 @@
 #include <cmath>
 
 #include "stretto/core/error.hpp"
-#include "stretto/driver/registry.hpp"
+#include "stretto/driver/check.hpp"
 
 namespace stretto {
 
 InnerIterations::InnerIterations(HMatrix coarse, int iterations, const std::string& method)
-    : coarse_(std::move(coarse)),
-      blocks_(coarse_),
-      applies_(iterations * find_method(parse_spec(method).name).applies) {
+    : coarse_(std::move(coarse)), blocks_(coarse_), applies_(iterations * choose_method(method).method->applies) {
     options_.method = method;
     options_.rtol = 1e-3;  // more is of no use: the coarse matrix is not A
     options_.max_iterations = iterations;

@@ -82,9 +82,8 @@ void LinearSystem::Parts::make_preconditioner() {
 
 void LinearSystem::Parts::check(const std::string& asked) const {
     const std::string& text = asked == automatic ? choice.method : asked;
-    const Spec spec = parse_spec(text);
-    const Method& method = find_method(spec.name);
-    (void)Options(spec, method.options);
+    const auto chosen = choose_method(text);
+    const Method& method = *chosen.method;
     const auto* M = preconditioner.get();
     if (M && M->varies()) check_flexible(text, parse_spec(options.precond).name);
     if (options.insist || method.needs == Needs::any) return;
@@ -93,7 +92,7 @@ void LinearSystem::Parts::check(const std::string& asked) const {
             fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "
                         "by up to {:.1e} of the largest of row and column (--insist runs it all the same)",
                         method.name, structure.asymmetry));
-    if (M && !M->symmetric() && !method.flexible(Options(spec, method.options)))
+    if (M && !M->symmetric() && !method.flexible(chosen.options))
         throw InputError(
             fmt::format("{} needs a symmetric preconditioner, and {} is not (--insist runs it all the "
                         "same)",

@@ -17,7 +17,7 @@
 #include "../simulated_machine.hpp"
 #include "../simulation_job.hpp"
 #include "stretto/core/error.hpp"
-#include "stretto/driver/registry.hpp"
+#include "stretto/driver/check.hpp"
 
 using namespace stretto;
 using json = nlohmann::ordered_json;
@@ -133,10 +133,7 @@ private:
         (void)problem_of_simulation(arguments_);
         (void)detours_of(arguments_);
         check_numerics(arguments_);
-        for (const auto& method : arguments_.methods) {
-            const Spec spec = parse_spec(method);
-            (void)Options(spec, find_method(spec.name).options);
-        }
+        for (const auto& method : arguments_.methods) (void)choose_method(method);
         if (arguments_.reductions == "mpi" && !arguments_.blocking)
             throw InputError("--reductions mpi is SMPI's blocking all-reduce: it takes --blocking");
         if (arguments_.polls > 0 && arguments_.reductions != "rd")

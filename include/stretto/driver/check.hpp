@@ -7,6 +7,16 @@
 
 namespace stretto {
 
+/// What a specification NAME[:key=value,…] asks for.
+struct MethodChoice {
+    Spec spec;
+    const Method* method;
+    Options options;
+};
+
+/// Throws InputError that lists the methods there are, or names an option that it does not take.
+MethodChoice choose_method(const std::string& spec);
+
 /// Throws InputError unless a method, NAME[:key=value,…], takes a preconditioner that changes from one use to the next,
 /// which is called `precond`; empty: it has no name.
 void check_flexible(const std::string& method, const std::string& precond);
