@@ -72,10 +72,13 @@ void LinearSystem::Parts::choose() {
     if (!asked.symmetric()) choice.method = "bicgstab";
 }
 
+/// For the values that the matrix has now.
 void LinearSystem::Parts::make_preconditioner() {
     const auto before = Clock::now();
-    preconditioner.set(nullptr);  // never two at a time
-    preconditioner.set(prepared->preconditioner(options.precond));
+    if (!preconditioner.update()) {
+        preconditioner.set(nullptr);  // never two at a time
+        preconditioner.set(prepared->preconditioner(options.precond));
+    }
     precond_seconds = to_seconds(Clock::now() - before);
     for (const auto& method : options.methods) check(method);
 }
@@ -100,6 +103,7 @@ void LinearSystem::Parts::check(const std::string& asked) const {
 }
 
 void LinearSystem::Parts::check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const {
+    if (!complete) throw InputError("the last update_values failed: the system waits for other values");
     const Index rows = partition.rows(comm.rank());
     agree(comm, [&] {
         for (const auto& [name, found_rows, found_columns] :
@@ -208,10 +212,12 @@ void LinearSystem::update_values(std::span<const double> values) {
     });
     DistributedRows matrix{parts.partition, parts.source.rows(values)};
     check_rows(parts.comm, matrix.partition, matrix.rows);
+    parts.complete = false;
     parts.take(matrix);
     parts.prepared->update(std::move(matrix), parts.structure.symmetric());
     parts.null_space.look(parts.structure, *parts.prepared);
     parts.make_preconditioner();
+    parts.complete = true;
     ++parts.updates;
 }
 

@@ -38,6 +38,7 @@ public:
     double stored() const override { return now_->stored(); }
     std::vector<std::string> remarks() const override { return now_->remarks(); }
     bool repaired() const override { return now_->repaired(); }
+    bool update() override { return now_ && now_->update(); }
 
 private:
     std::unique_ptr<Preconditioner> now_;
@@ -63,8 +64,9 @@ struct LinearSystem::Parts {
     std::unique_ptr<PreparedSystem> prepared;
     CurrentPreconditioner preconditioner;
     double precond_seconds = 0;
-    double busy = 0;  // cores that other programs kept busy when the number of threads was chosen
-    int updates = 0;  // of the values
+    double busy = 0;       // cores that other programs kept busy when the number of threads was chosen
+    int updates = 0;       // of the values
+    bool complete = true;  // false: an update of the values broke off
 };
 
 }  // namespace stretto

@@ -24,6 +24,7 @@ public:
     }
     bool has_transpose() const override { return !inner_ || inner_->has_transpose(); }
     bool varies() const override { return inner_ && inner_->varies(); }
+    bool update() override { return !inner_ || inner_->update(); }
     bool repaired() const override { return inner_ && inner_->repaired(); }
     bool symmetric() const override { return scales_->symmetric && (!inner_ || inner_->symmetric()); }
     double bytes(int columns) const override { return own_bytes(columns) + (inner_ ? inner_->bytes(columns) : 0); }

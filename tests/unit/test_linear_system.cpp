@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "allocations.hpp"
 #include "stretto/io/matrix_market.hpp"
 #include "systems.hpp"
 
@@ -285,7 +286,7 @@ TEST(LinearSystem, TakesOtherValues) {
         {[](Global i, Global j) { return -grid(i, j); }, "cg"},
         {[](Global i, Global j) { return wind(i, j) * std::pow(10.0, i % 4); }, "bicgstab"}};
     for (const auto& prepare : all_steps)
-        for (const std::string precond : {"none", "block_jacobi:ilu0"})
+        for (const std::string precond : {"none", "jacobi", "block_jacobi:ilu0"})
             for (const auto& [formula, method] : others) {
                 const SystemOptions options{.precond = precond, .prepare = prepare};
                 auto system = system_of(comm, n, old, options), fresh = system_of(comm, n, formula, options);
@@ -308,6 +309,36 @@ TEST(LinearSystem, TakesOtherValues) {
                 for (std::size_t i = 0; i < x.size(); ++i)
                     EXPECT_NEAR(x[i], y[i], measured ? 1e-6 : 0) << prepare << " " << precond;
             }
+}
+
+// Also behind the scaling it follows them in the memory it has; what cannot is made anew, which takes some.
+TEST(LinearSystem, JacobiFollowsOtherValuesWithoutMemory) {
+    MpiComm comm;
+    if (comm.size() > 1) return;  // MPI libraries may allocate
+    const auto taken = [&](const std::string& precond, const std::string& prepare) {
+        auto system = system_of(comm, n, grid, {.precond = precond, .prepare = prepare});
+        const auto values = rows_of(system.partition(), comm.rank(), grid).values;
+        const auto before = allocations.load();
+        system.update_values(values);
+        return allocations.load() - before;
+    };
+    for (const std::string prepare : {"", "equilibrate"}) {
+        EXPECT_EQ(taken("jacobi", prepare), taken("none", prepare)) << prepare;
+        EXPECT_GT(taken("chebyshev", prepare), taken("none", prepare)) << prepare;
+    }
+}
+
+TEST(LinearSystem, WaitsForOtherValuesWhereItRefusedSome) {
+    MpiComm comm;
+    auto system = system_of(comm, n, grid, {.precond = "block_jacobi", .methods = {"cg"}});
+    auto solver = system.solver({.method = "cg"});
+    const auto b = right_hand_side(system);
+    std::vector<double> x(b.size());
+    const auto values = [&](const Formula& entry) { return rows_of(system.partition(), comm.rank(), entry).values; };
+    expect_part(refusal_of([&] { system.update_values(values(wind)); }), "cg needs a symmetric matrix");
+    expect_part(refusal_of([&] { solver.solve(b, x); }), "waits for other values");
+    system.update_values(values(grid));
+    EXPECT_TRUE(solver.solve(b, x).converged());
 }
 
 TEST(LinearSystem, TakesOtherValuesInTheOrderOfTheEntries) {

@@ -101,9 +101,10 @@ public:
     void check(const std::string& method) const;
 
     /// Other values of the same entries, in the order in which they were given to the constructor on this rank (of
-    /// load: by rows, then columns). The structure is looked at and the rows scaled anew, the preconditioner made anew;
-    /// how rows are ordered and dealt stays. What follows is, to the bit, what follows of a system made with these
-    /// values in that order. References and solvers stay valid.
+    /// load: by rows, then columns). The structure is looked at and the rows scaled anew, the preconditioner follows in
+    /// the memory it has where it can (jacobi, block_jacobi), and is made anew else; how rows are ordered and dealt
+    /// stays. What follows is, to the bit, what follows of a system made with these values in that order. References
+    /// and solvers stay valid.
     void update_values(std::span<const double> values);
 
     Comm& comm() const;

@@ -34,7 +34,8 @@ public:
                    Storage storage = Storage::automatic);
 
     /// Collective. Other values of the same entries, in the order and on the ranks of the first: in the order that was
-    /// found then, scaled anew. References to matrix() stay; preconditioners are to be made anew.
+    /// found then, scaled anew. References to matrix() and scaled() stay; preconditioners follow by
+    /// update() or are to be made anew.
     void update(DistributedRows matrix, bool symmetric);
 
     /// P A Pᵀ.
