@@ -14,11 +14,6 @@ constexpr OptionInfo options[] = {
     side_option,
     patience_option,
 };
-
-int vectors(const Options& given, bool preconditioned) {
-    const int m = static_cast<int>(given.number("m"));
-    return Arnoldi<double>::vectors(m, preconditioned) + m + 1;
-}
 }  // namespace
 
 extern const Method pipelined_gmres_row;
@@ -28,7 +23,7 @@ constinit const Method pipelined_gmres_row{
     .source = "Ghysels, Ashby, Meerbergen and Vanroose 2013; Yamazaki et al. 2017, Fig. 2",
     .classic = "gmres",
     .order = 410,
-    .vectors = vectors,
+    .vectors = vectors_in_pipeline,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 1,

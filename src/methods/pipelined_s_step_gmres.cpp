@@ -15,11 +15,6 @@ constexpr OptionInfo options[] = {
     side_option,
     patience_option,
 };
-
-int vectors(const Options& given, bool preconditioned) {
-    const int m = static_cast<int>(given.number("m"));
-    return Arnoldi<double>::vectors(m, preconditioned) + m + 1;
-}
 }  // namespace
 
 extern const Method pipelined_s_step_gmres_row;
@@ -29,7 +24,7 @@ constinit const Method pipelined_s_step_gmres_row{
     .source = "Yamazaki, Hoemmen, Luszczek and Dongarra 2017, Fig. 4",
     .classic = "gmres",
     .order = 430,
-    .vectors = vectors,
+    .vectors = vectors_in_pipeline,
     .applies = 1,
     .preconditionings = 1,
     .reductions = 0.2,

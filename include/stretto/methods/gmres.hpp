@@ -10,11 +10,11 @@ namespace stretto {
 /// is the once projected vector, so that its products with A M⁻¹ follow from those of the basis before it. The last
 /// vector of a cycle is projected once: no more than its length is asked for.
 template <class T>
-void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int columns) {
+void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int steps) {
     const auto& q = K.Q;
     auto &R = K.R, &B = K.B;
     for (int j = 0;; ++j) {
-        const bool last = j == columns;  // P has come with the last projection
+        const bool last = j == steps;  // P has come with the last projection
         if (!last) {
             K.op(q[j], q[j + 1]);
             V.start(dots(q.part(0, j + 2), q.part(j, 2))).wait(P, 0, 0, 2);
@@ -50,20 +50,19 @@ void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int colu
         const auto project =
             group(q.part(j, 1) <<= (q.part(j, 1) - q.part(0, j) * R.from(0, j)) / R.from(j, j),
                   q.part(j + 1, 1) <<= (q.part(j + 1, 1) - q.part(0, j + 1) * P.from(0, 1)) / B.from(j + 1, j));
-        if (j + 1 < columns)
+        if (j + 1 < steps)
             V.run(project);
         else
             V.start(project, dots(q.part(0, j + 2), q.part(j + 1, 1))).wait(P, 0, 0, 1);
     }
 }
 
-/// A cycle of GMRES of at most `columns` columns.
+/// A cycle of GMRES of at most so many steps of the Arnoldi process.
 template <class T>
-void gmres_cycle(Space<T>& V, Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int columns) {
+void gmres_cycle(Space<T>& V, Arnoldi<T>& K, GramSchmidt<T>& orthonormalise, int steps) {
     const auto& q = K.Q;
-    if (orthonormalise.kind == GramSchmidt<T>::dcgs2)
-        return delayed_gmres_cycle(V, K, orthonormalise.products, columns);
-    for (int j = 0; j < columns; ++j) {
+    if (orthonormalise.kind == GramSchmidt<T>::dcgs2) return delayed_gmres_cycle(V, K, orthonormalise.products, steps);
+    for (int j = 0; j < steps; ++j) {
         K.start_at(j);
         K.op(q[j], q[j + 1], j);
         orthonormalise(K, j + 1);

@@ -125,6 +125,12 @@ private:
     double tau_;
 };
 
+/// Stored beyond x and b, with the option m: v_0 … v_m beside what Arnoldi keeps.
+inline int vectors_in_pipeline(const Options& given, bool preconditioned) {
+    const int m = static_cast<int>(given.number("m"));
+    return Arnoldi<double>::vectors(m, preconditioned) + m + 1;
+}
+
 /// The last l reductions, by the vectors they are for.
 template <class T>
 Recent<std::optional<InFlight<T, counted_when_running>>> in_flight(Space<T>& V, int l) {
