@@ -7,7 +7,7 @@ from .text import points, table
 
 METHODS = ("cg", "single_reduction_cg", "pipelined_cg", *(f"deep_pipelined_cg:l={depth}" for depth in (1, 2, 3, 5)))
 # Iterations as the paper has them: nothing is checked, the shifts are given, and the basis may drift.
-BARE = {"pipelined_cg": ":check=0", "deep_pipelined_cg": ",lmax=12,drift=1,growth=1e300,gap=1e300"}
+BARE = {"pipelined_cg": ":check=0", "deep_pipelined_cg": f",lmax=12{run.STAYS_DEEP},gap=1e300"}
 
 
 def options(parser):

@@ -31,7 +31,6 @@ PAIRS = {
 PRODUCTS = {"product", *(theirs for _, theirs in PAIRS["product"])}  # no methods: y = A b alone
 SOLVED = {True: ("cg", "single_reduction_cg", "pipelined_cg"),  # by whether A is definite
           False: ("bicgstab", "improved_bicgstab", "pipelined_bicgstab", "gmres")}
-STEADY = ",drift=1,growth=1e300"  # a deep pipeline that does not hand over, to be timed where it otherwise does at once
 PARAMETERS = ("first", "more", "peers_more", "timeout")  # which times depend on
 WARM_UP = 20  # iterations of CG that the deep pipelines begin with, and which are not to be in their time
 LEAST_TIMED = 10  # iterations
@@ -182,7 +181,7 @@ class Bench:
                                          iterations=first + (warm_up if peer else 0)).get("residual")
         line = driver.do(do="time", method=method, precond=precond, first=first, more=more)
         if not peer and "deep" in method and line.get("ended_at", math.inf) < least_end(self.data, method):
-            line = {**driver.do(do="time", method=method + STEADY, precond=precond, first=first, more=more), "steady": True}
+            line = {**driver.do(do="time", method=method + run.STAYS_DEEP, precond=precond, first=first, more=more), "steady": True}
         return line
 
     def solve(self, driver, key, _):

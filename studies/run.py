@@ -27,6 +27,8 @@ def environment(**more):
     return {**ours, "OMPI_MCA_orte_abort_on_non_zero_status": "0", **os.environ, **more}
 
 
+STAYS_DEEP = ",drift=1,growth=1e300"  # options of a deep pipeline that is timed where it otherwise hands over at once
+
 LATE = 124  # the exit code of what did not end in time
 
 
