@@ -12,6 +12,7 @@
 #include "stretto/hmatrix/hmatrix.hpp"
 #include "stretto/io/generators.hpp"
 #include "stretto/io/matrix_market.hpp"
+#include "stretto/model/probe.hpp"
 #include "stretto/operators/linear_map.hpp"
 #include "stretto/precond/diagonal_blocks.hpp"
 #include "stretto/precond/inner_iterations.hpp"
