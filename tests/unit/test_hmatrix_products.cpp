@@ -126,7 +126,7 @@ struct LateBidiagonal : Bidiagonal {
 };
 struct Diagonal {
     void apply(MultiVector<double> x, MultiVector<double> y) const {
-        for (Index i = 0; i < x.rows(); ++i) y(i) = x(i) / (1 + 0.02 * i);
+        for (Index i = 0; i < x.rows(); ++i) y(i) = x(i) / (1 + 0.01 * i);
     }
     double bytes(int) const { return 0; }
 };
