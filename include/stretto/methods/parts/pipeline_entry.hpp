@@ -141,6 +141,7 @@ bool enter(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVecto
                y = M ? z[1] : z[2];  // s = A p, w = A v, y = A q
     const auto Mw = M ? z[2] : w, AMw = M ? u[2] : z[0];
     auto alpha = V.scalars(), beta = V.scalars(), rho_last = V.scalars();
+    auto link = eta;  // the pivot of T before; alpha is for a p of any length, so its inverse is not that
     const auto one = V.scalars(1);
     if (lives.number() == 0) {
         stop.initial_residual(A, b, x, r);
@@ -178,7 +179,7 @@ bool enter(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVecto
         rho = gamma;
         rr = norm;
         beta = rho / rho_last;
-        scalars.delta[k - 1 - n] = sqrt(beta) * eta;
+        scalars.delta[k - 1 - n] = k == 0 ? sqrt(beta * link * eta) : sqrt(beta) * eta;
         if (k == n) break;
         const auto pivot = d - beta * rho / alpha;  // (p, Ap)
         if (stop.hand_over_unless(pivot, p)) return true;
