@@ -10,6 +10,11 @@
 #include <cstdlib>
 #include <new>
 
+#include <gtest/gtest.h>
+
+#include "stretto/comm/comm.hpp"
+#include "stretto/convergence/recorder.hpp"
+
 inline std::atomic<std::int64_t> allocations{0};
 /// Where set: whether an allocation is to fail.
 inline std::atomic<bool (*)()> refuses{nullptr};
@@ -22,6 +27,19 @@ inline void* counted_allocation(std::size_t size, std::size_t alignment) {
                        : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     if (!memory) throw std::bad_alloc();
     return memory;
+}
+
+/// For SolveOptions::monitor: counts iterations, and holds them to allocating nothing once the first are over.
+inline auto allocates_nothing(const stretto::Comm& comm, int& iterations) {
+    return [&comm, &iterations, before = std::int64_t{0}](const stretto::IterationInfo& info) mutable {
+        // MPI itself allocates for its requests; alone, nothing does.
+        if (info.iteration > 3 && comm.size() == 1) {
+            EXPECT_EQ(allocations.load(), before) << "iteration " << info.iteration;
+        }
+        before = allocations.load();
+        ++iterations;
+        return true;
+    };
 }
 
 [[gnu::noinline]] void* operator new(std::size_t size) { return counted_allocation(size, 1); }

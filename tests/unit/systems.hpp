@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -114,6 +116,50 @@ inline Result solved(Comm& comm, const CsrMatrix<double>& A, Values& b, Values& 
             EXPECT_LE(residuals[j], rtol * (1 + 1e-6)) << spec << " lied about column " << j;
         }
     return result;
+}
+
+/// Tests of solves.
+struct Solves : testing::Test {
+    MpiComm comm;
+
+    Result run(const CsrMatrix<double>& A, Values& b, Values& x, const std::string& method, double rtol = 1e-8,
+               bool jacobi = false) {
+        return solved(comm, A, b, x, method, rtol, jacobi);
+    }
+
+    /// That a method ends at the limit on iterations, inside of its blocks too, with the iterate of cg.
+    void expect_limits_kept(const std::string& method) {
+        const auto A = problem(comm, "poisson2d:30");
+        Values b(A, 1, [](Global row, int j) { return uniform(5, row, j); });
+        const Jacobi M(A);
+        for (const int limit : {1, 2, 3, 5, 6, 11}) {
+            Values x(A, 1), y(A, 1);
+            SolveOptions o;
+            o.max_iterations = limit;
+            o.method = method;
+            const auto result = solve<double>(comm, A, M, b.view(), x.view(), o);
+            EXPECT_EQ(result.iterations, limit);
+            o.method = "cg";
+            const auto cg = solve<double>(comm, A, M, b.view(), y.view(), o);
+            EXPECT_NEAR(result.relative_residual() / cg.relative_residual(), 1, 1e-8) << limit;
+        }
+    }
+};
+
+/// Whether an event has this in its text.
+inline bool tells(const Result& result, const std::string& part) {
+    return std::ranges::any_of(result.events,
+                               [&](const Event& event) { return event.text.find(part) != std::string::npos; });
+}
+
+/// Reductions that nothing ran behind, of the whole solve.
+inline std::int64_t blocking_reductions(const Result& result) {
+    std::int64_t all = 0;
+    for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) {
+        const auto& counts = result.ledger.at(phase);
+        all += counts.reductions - counts.hidden_reductions;
+    }
+    return all;
 }
 
 /// What an InputError of work() says; empty: none came.

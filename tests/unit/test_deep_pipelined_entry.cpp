@@ -15,28 +15,7 @@ constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j)
 
 std::string deep(int l, const std::string& more = "") { return "deep_pipelined_cg:l=" + std::to_string(l) + more; }
 
-bool says(const Result& result, const std::string& part) {
-    return std::ranges::any_of(result.events,
-                               [&](const Event& event) { return event.text.find(part) != std::string::npos; });
-}
-
-std::int64_t blocking(const Result& result) {
-    std::int64_t all = 0;
-    for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) {
-        const auto& counts = result.ledger.at(phase);
-        all += counts.reductions - counts.hidden_reductions;
-    }
-    return all;
-}
-
-struct DeepPipelinedEntry : testing::Test {
-    MpiComm comm;
-
-    Result run(const CsrMatrix<double>& A, Values& b, Values& x, const std::string& method, double rtol = 1e-8,
-               bool jacobi = false) {
-        return solved(comm, A, b, x, method, rtol, jacobi);
-    }
-};
+struct DeepPipelinedEntry : Solves {};
 
 // No difference between the recursive and the true residual is borne, so columns leave at each check.
 TEST_F(DeepPipelinedEntry, AtEveryIteration) {
@@ -49,7 +28,7 @@ TEST_F(DeepPipelinedEntry, AtEveryIteration) {
                 Values y(A, 1);
                 const auto result = run(A, b, y, deep(l, ",gap=0,check=" + std::to_string(check)), 1e-8, jacobi);
                 EXPECT_EQ(result.status, Status::converged) << l << ' ' << check;
-                EXPECT_TRUE(says(result, "leaving the pipeline")) << l << ' ' << check;
+                EXPECT_TRUE(tells(result, "leaving the pipeline")) << l << ' ' << check;
                 EXPECT_NEAR(result.iterations, cg.iterations, 2 + 0.1 * cg.iterations)
                     << l << ", check " << check << ", jacobi " << jacobi;
             }
@@ -68,7 +47,7 @@ TEST_F(DeepPipelinedEntry, OfColumnsThatLeaveAtDifferentTimes) {
             Values b(A, m, value), x(A, m);
             const auto result = run(A, b, x, deep(l, ",lmax=1.2"), 1e-10);
             EXPECT_EQ(result.status, Status::converged);
-            EXPECT_TRUE(says(result, "leaving the pipeline"));
+            EXPECT_TRUE(tells(result, "leaving the pipeline"));
             for (int j = 0; j < m; ++j) {
                 Values bj(A, 1, [&](Global row, int) { return value(row, j); }), xj(A, 1);
                 const auto cg = run(A, bj, xj, "cg", 1e-10);
@@ -101,10 +80,10 @@ TEST_F(DeepPipelinedEntry, LowersTheDepthWhereLivesAreShort) {
     const auto cg = run(A, b, x, "cg", 1e-10);
     const auto result = run(A, b, y, deep(5), 1e-10);
     EXPECT_EQ(result.status, Status::converged);
-    EXPECT_TRUE(says(result, "enter it again with l=4"));
+    EXPECT_TRUE(tells(result, "enter it again with l=4"));
     EXPECT_LE(result.iterations, 1.1 * cg.iterations + 1);
     Values z(A, 1);
-    EXPECT_FALSE(says(run(A, b, z, deep(1), 1e-10), "with l=2"));  // never deeper than asked
+    EXPECT_FALSE(tells(run(A, b, z, deep(1), 1e-10), "with l=2"));  // never deeper than asked
 }
 
 TEST_F(DeepPipelinedEntry, BlocksNoReductionButTheFirstAndTheLast) {
@@ -116,10 +95,10 @@ TEST_F(DeepPipelinedEntry, BlocksNoReductionButTheFirstAndTheLast) {
                 const auto result = run(A, b, x, deep(l, more), 1e-8, jacobi);
                 EXPECT_EQ(result.status, Status::converged);
                 EXPECT_EQ(result.finished_by, "deep_pipelined_cg");
-                EXPECT_EQ(says(result, "leaving the pipeline"), !more.empty());
+                EXPECT_EQ(tells(result, "leaving the pipeline"), !more.empty());
                 // ‖b‖, the verification, what tells ‖r‖ from the natural norm where a column is about to pass, and a
                 // check that is dropped at the end.
-                EXPECT_LE(blocking(result), jacobi ? 6 : 4) << l << more;
+                EXPECT_LE(blocking_reductions(result), jacobi ? 6 : 4) << l << more;
             }
 }
 

@@ -13,19 +13,7 @@ namespace {
 
 constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j); };
 
-bool tells(const Result& result, const std::string& part) {
-    return std::ranges::any_of(result.events,
-                               [&](const Event& event) { return event.text.find(part) != std::string::npos; });
-}
-
-struct PipelinedSStepCg : testing::Test {
-    MpiComm comm;
-
-    Result run(const CsrMatrix<double>& A, Values& b, Values& x, const std::string& method, double rtol = 1e-8,
-               bool jacobi = false) {
-        return solved(comm, A, b, x, method, rtol, jacobi);
-    }
-};
+struct PipelinedSStepCg : Solves {};
 
 TEST_F(PipelinedSStepCg, TakesTheIterationsOfCgAndHidesAReductionForSOfThem) {
     for (const auto* spec : {"poisson2d:40", "poisson3d:12", "jump2d:31x17,contrast=100", "aniso2d:37,epsilon=0.01"}) {
@@ -180,21 +168,6 @@ TEST_F(PipelinedSStepCg, RefusesWhatIsNotDefinite) {
     EXPECT_EQ(run(A, b, x, "pipelined_s_step_cg", 1e-10).status, Status::indefinite_matrix);
 }
 
-TEST_F(PipelinedSStepCg, IterationLimitsAreKept) {
-    const auto A = problem(comm, "poisson2d:30");
-    Values b(A, 1, random_values);
-    const Jacobi M(A);
-    for (const int limit : {1, 2, 3, 5, 6, 11}) {
-        Values x(A, 1), y(A, 1);
-        SolveOptions o;
-        o.max_iterations = limit;
-        o.method = "pipelined_s_step_cg:s=4";
-        const auto result = solve<double>(comm, A, M, b.view(), x.view(), o);
-        EXPECT_EQ(result.iterations, limit);
-        o.method = "cg";
-        const auto cg = solve<double>(comm, A, M, b.view(), y.view(), o);
-        EXPECT_NEAR(result.relative_residual() / cg.relative_residual(), 1, 1e-8) << limit;
-    }
-}
+TEST_F(PipelinedSStepCg, IterationLimitsAreKept) { expect_limits_kept("pipelined_s_step_cg:s=4"); }
 
 }  // namespace
