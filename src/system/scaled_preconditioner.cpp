@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <map>
-
 #include "stretto/core/parallel.hpp"
+#include "stretto/core/scratch.hpp"
 #include "stretto/system/scale.hpp"
 
 namespace stretto {
@@ -54,8 +53,7 @@ private:
             scale(r.data(), z.data(), first);
             return scale(z.data(), z.data(), last);
         }
-        auto& work = work_[r.columns()];
-        work.resize(r.size());
+        auto& work = work_.at(r.columns(), [&] { return std::vector<double>(r.size()); });
         scale(r.data(), work.data(), first);
         inner({work.data(), r.rows(), r.columns()});
         scale(z.data(), z.data(), last);
@@ -66,7 +64,7 @@ private:
     std::size_t n_;  // local rows
     const Scales* scales_;
     std::unique_ptr<Preconditioner> inner_;
-    mutable std::map<int, std::vector<double>> work_;  // by number of columns
+    Scratch<std::vector<double>> work_;
 };
 
 }  // namespace
