@@ -17,7 +17,7 @@ STARTS = {"no option": [], "bicgstab": ["--method", "bicgstab"],
           "pipelined_cg, jacobi": ["--method", "pipelined_cg", "--precond", "jacobi"]}
 GENERATED = ("poisson3d:40", "aniso2d:120", "jump2d:120,contrast=1e6", "jump3d:30", "convdiff2d:120,peclet=1",
              "convdiff2d:120,peclet=100", "convdiff2d:120,peclet=5000", "neumann2d:80", "neumann3d:25")
-SMALL = ("poisson3d:12", "convdiff2d:20,peclet=50", "saddle:8", "circuit:200")
+SMALL = ("poisson3d:12", "convdiff2d:20,peclet=50", "saddle:8", "circuit:200", "helmholtz:20", "neumann_flow:12", "plate:20")
 # What an expert might type, where hints lead nowhere.
 METHODS = ("bicgstab", "gmres", "gmres:m=200", "minres")
 PRECONDS = ("none", "jacobi", "block_jacobi:ilu0", "block_jacobi:ilut", "block_jacobi:ilut,fill=50,drop=1e-5", "block_jacobi:lu",
@@ -107,7 +107,38 @@ def circuit(n):
     return n, entries, False
 
 
-MADE = {"saddle": saddle, "elasticity": elasticity, "helmholtz": helmholtz, "circuit": circuit}
+def neumann_flow(n):
+    """−Δu + w·∇u on n × n cells, no flux through the boundary, w a vortex, upwind: A·1 = 0 and 1ᵀA is not, so that nobody knows the range."""
+    entries, cell = {}, 1 / n
+    for i in range(n):
+        for j in range(n):
+            row, x, y = i * n + j, (i + 0.5) * cell, (j + 0.5) * cell
+            u = 50 * math.sin(math.pi * x) * (math.cos(math.pi * y) + 0.3)
+            v = -50 * math.cos(math.pi * x) * math.sin(math.pi * y)
+            for k, l, against in ((i - 1, j, u), (i + 1, j, -u), (i, j - 1, v), (i, j + 1, -v)):
+                if 0 <= k < n and 0 <= l < n:
+                    entries[row, k * n + l] = -(1 + max(against, 0) * cell)
+                    entries[row, row] = entries.get((row, row), 0.0) + 1 + max(against, 0) * cell
+    return n * n, entries, False
+
+
+def plate(n):
+    """Δ²u on n × n points of a plate that rests on its edges: thirteen points, condition number n⁴."""
+    line = [[2.0 if i == j else -1.0 if abs(i - j) == 1 else 0.0 for j in range(n)] for i in range(n)]
+    twice = [[sum(line[i][k] * line[k][j] for k in range(max(0, i - 1), min(n, i + 2))) for j in range(n)] for i in range(n)]
+    entries = {}
+    for i in range(n):
+        for j in range(n):
+            for k in range(max(0, i - 2), min(n, i + 3)):
+                for l in range(max(0, j - 2), min(n, j + 3)):
+                    value = twice[i][k] * (j == l) + 2 * line[i][k] * line[j][l] + (i == k) * twice[j][l]
+                    if value:
+                        entries[i * n + j, k * n + l] = value
+    return n * n, entries, True
+
+
+MADE = {"saddle": saddle, "elasticity": elasticity, "helmholtz": helmholtz, "circuit": circuit, "neumann_flow": neumann_flow,
+        "plate": plate}
 
 
 def problem(name, folder):
@@ -174,7 +205,7 @@ def measure(study):
     if a.quick:
         a.ranks, names = [1, 2], SMALL
     else:
-        names = [*GENERATED, "saddle:64", "elasticity:40", "helmholtz:60", "circuit:4000"]
+        names = [*GENERATED, "saddle:64", "elasticity:40", "helmholtz:60", "helmholtz:150", "circuit:4000", "neumann_flow:60", "plate:200"]
         names += [str(path) for path in study.files()] if a.matrices else []
     study.data |= {"facts": study.facts(), "records": []}
     with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "show/print.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/io/generators.hpp"
 #include "stretto/io/result_json.hpp"
 
 using namespace stretto;
@@ -52,6 +54,12 @@ void write_json(const std::string& path, const ordered_json& members) {
 bool exists(const Comm& comm, const std::string& path) {
     std::error_code error;
     return any_of(comm, comm.rank() == 0 && std::filesystem::exists(path, error));
+}
+
+bool names_problem(const std::string& text) {
+    const auto name = text.substr(0, text.find(':'));
+    return name == "kron" || text.ends_with(".mtx") || text.ends_with(".mtx.gz") ||
+           std::ranges::find(problems(), name, &ProblemKind::name) != problems().end();
 }
 
 DistributedRows load_problem(const Comm& comm, const std::string& problem, int threads, ProgressLine& line) {

@@ -20,6 +20,9 @@ void write_json(const std::string& path, const nlohmann::ordered_json& members);
 /// Collective. Rank 0 alone looks: the others may see another disk.
 bool exists(const stretto::Comm& comm, const std::string& path);
 
+/// Whether a word looks like a problem of `stretto solve`.
+bool names_problem(const std::string& text);
+
 /// Collective. stretto::load_problem with a progress line.
 stretto::DistributedRows load_problem(const stretto::Comm& comm, const std::string& problem, int threads,
                                       ProgressLine& line);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -8,9 +11,11 @@
 #include <string>
 
 #include "command.hpp"
+#include "files.hpp"
 #include "show/print.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/names.hpp"
+#include "stretto/driver/registry.hpp"
 #include "stretto/io/result_json.hpp"
 
 namespace {
@@ -37,6 +42,19 @@ const Command* find_command(const std::string& name) {
                                                stretto::names_of(commands, &Command::name)));
 }
 
+/// A word that no option took, which may be the value of one.
+std::string unexpected(const CLI::App& parser, const std::string& word) {
+    const auto takes = [&parser](const char* option) { return parser.get_option_no_throw(option) != nullptr; };
+    const bool problem = names_problem(word), method = std::ranges::any_of(stretto::methods(), [&](const auto* each) {
+                                                  return each->name == word.substr(0, word.find(':'));
+                                              });
+    std::string more;
+    if (problem && takes("--problem")) more = fmt::format(": did you mean --problem {}?", word);
+    if (problem && takes("problem")) more = ": one problem at a time";
+    if (method && takes("--method")) more = fmt::format(": did you mean --method {}?", word);
+    return fmt::format("unexpected argument '{}'{}", word, more);
+}
+
 /// What is wrong with the words of a command. One that no option took comes first: a misspelt option is the reason why
 /// another is missing.
 std::string complaint(const CLI::App& parser, const CLI::ParseError& error) {
@@ -51,7 +69,13 @@ std::string complaint(const CLI::App& parser, const CLI::ParseError& error) {
         return fmt::format("{} has no option {}{}", parser.get_name(), name,
                            near.empty() ? "" : fmt::format(": did you mean {}?", near));
     }
-    return extras.empty() ? error.what() : fmt::format("unexpected argument '{}'", extras.front());
+    if (!extras.empty()) return unexpected(parser, extras.front());
+    const std::string text = error.what(), name = text.substr(0, text.find(':'));
+    const auto* const given = parser.get_option_no_throw(name);
+    const bool repeated = error.get_name() == "ArgumentMismatch" && given && given->results().size() > 1;
+    return repeated ? fmt::format("{} is given {} times, and taken once: {}", name, given->results().size(),
+                                  fmt::join(given->results(), " or "))
+                    : text;
 }
 
 int run(int argc, char** argv, int rank, bool with_mpi) {

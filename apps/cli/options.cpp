@@ -1,15 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 
+#include "stretto/core/names.hpp"
 #include "stretto/core/text.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/driver/check.hpp"
+#include "stretto/precond/table.hpp"
 #include "stretto/sparse/storage.hpp"
 
 using namespace stretto;
+
+namespace {
+
+/// The names in a list, each with its options, where a text has several of `names`: "cg:patience=9,gmres" has two.
+std::vector<std::string> listed(const std::string& text, std::span<const std::string_view> names) {
+    std::vector<std::string> found;
+    std::size_t begin = 0;
+    while (begin < text.size()) {
+        const auto end = std::min(text.find_first_of(", ", begin), text.size());
+        const auto part = text.substr(begin, end - begin);
+        const bool is_name = std::ranges::find(names, part.substr(0, part.find(':'))) != names.end();
+        if (is_name || found.empty())
+            found.push_back(part);
+        else if (!part.empty())
+            found.back() += "," + part;
+        begin = end + 1;
+    }
+    return found;
+}
+
+CLI::Validator one_method() {
+    return {[](std::string& text) -> std::string {
+                const auto found = listed(text, names_of(methods(), &Method::name));
+                if (found.size() < 2) return "";
+                return fmt::format("'{}' are several, and each has an option of its own: --method {}", text,
+                                   fmt::join(found, " --method "));
+            },
+            "", "one method"};
+}
+
+CLI::Validator one_preconditioner() {
+    return {[](std::string& text) -> std::string {
+                const auto found = listed(text, names_of(preconditioners(), &PreconditionerKind::name));
+                if (found.size() < 2) return "";
+                return fmt::format("'{}' are several, and a solve takes one: --precond {}", text,
+                                   fmt::join(found, " or --precond "));
+            },
+            "", "one preconditioner"};
+}
+
+}  // namespace
 
 CLI::Validator number(double minimum, double maximum, const char* what) {
     return {[=](std::string& text) -> std::string {
@@ -94,9 +140,12 @@ void add_solve_options(CLI::App& app, SolveArguments& solve) {
     app.add_option("--method", solve.methods,
                    "One method, NAME[:key=value,…]; several are compared: --method cg --method pipelined_cg")
         ->required()
+        ->check(one_method())
         ->option_text("NAME REQUIRED")
         ->allow_extra_args(false);
-    app.add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")->capture_default_str();
+    app.add_option("--precond", solve.precond, "Preconditioner, NAME[:key=value,…]")
+        ->check(one_preconditioner())
+        ->capture_default_str();
     const auto tolerance = number(0, 1e300, "a tolerance from 0 up");
     app.add_option("--rtol", solve.rtol, "Converged when ‖b − Ax‖ ≤ max(rtol ‖b‖, atol), recomputed")
         ->check(tolerance)

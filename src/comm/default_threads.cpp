@@ -69,6 +69,13 @@ double busy_elsewhere(const Comm& comm) {
     return std::clamp((now.of_cores - at_start.of_cores - own) / seconds, 0.0, static_cast<double>(online_cores()));
 }
 
+double waited_for_core() {
+    std::ifstream file("/proc/self/schedstat");  // nanoseconds: on a core, and ready for one
+    double running = 0, waiting = 0;
+    constexpr double nanosecond = 1e-9;
+    return file >> running >> waiting ? nanosecond * waiting : 0;
+}
+
 int default_threads(const Comm& comm) {
     if (const char* set = std::getenv("OMP_NUM_THREADS")) {
         int threads = 0;

@@ -46,7 +46,8 @@ Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
     set_targets(bb);
     x_is_zero_ = true;
     for (int j = 0; j < V_.width(); ++j) x_is_zero_ = x_is_zero_ && (xx[j] == T{} || result_of(j).norm_b == 0);
-    if (has_null_space()) bb = project(bb);
+    if (null_space() && !x_is_zero_) null_space().take_out_of(x_);
+    if (orthogonal_to_range()) bb = project();
     if (!x_is_zero_) return exact_squares(r);
     if (!options_.zero_guess) V_.clear(x_);
     return bb;
@@ -82,18 +83,15 @@ void Solver<T>::Driver::set_target(int j, double goal, double norm) {
     columns_[j].target = std::max(aim * goal, lowest_aim * norm);
 }
 
-/// Takes the null space out of the guess, and out of b where Aᵀ has it too. `bb`: ‖b‖². Returns ‖b̂‖²; b̂ is in
-/// residual_vector() then, too.
+/// Takes out of b what is outside of the range of A. Returns ‖b̂‖²; b̂ is in residual_vector() then, too.
 template <class T>
-Scalars<T> Solver<T>::Driver::project(const Scalars<T>& bb) {
+Scalars<T> Solver<T>::Driver::project() {
     // What is left of a b that is orthogonal to the range is rounding errors, if it is no more than this part of b.
     constexpr double rounding = 1e-13;
-    if (!x_is_zero_) null_space_.take_out_of(x_);
-    if (!null_space_.of_transpose()) return bb;
     result_.projected = true;
     V_.run(projected_b_ <<= b_);
-    const auto outside = null_space_.take_out_of(projected_b_);
-    null_space_.take_out_of(projected_b_);  // again: b may be large beside b̂
+    const auto outside = orthogonal_to_range().take_out_of(projected_b_);
+    orthogonal_to_range().take_out_of(projected_b_);  // again: b may be large beside b̂
     b_ = projected_b_;
     const auto r = residual_vector();
     auto [squares] = V_.start(r <<= b_, dot(r, r)).wait();

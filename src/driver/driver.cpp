@@ -56,7 +56,10 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
       own_(rows, columns,
            1 + asked_->hands_over + options.true_history + Projection<T>::vectors_stored(options.null_space),
            options.threads),
-      null_space_(V_, options.null_space, own_),
+      null_space_(V_, options.null_space ? options.null_space->vectors() : std::vector<std::vector<double>>(), own_),
+      left_null_space_(options.null_space && !options.null_space->of_transpose()
+                           ? Projection<T>(V_, options.null_space->left(), own_)
+                           : null_space_),
       best_x_(own_.take()),
       progress_(static_cast<std::size_t>(columns)),
       columns_(columns),
@@ -67,7 +70,7 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
       method_options_(asked_options_) {
     result_.columns.resize(progress_.size());
     result_.parts.reserve(Recorder<T>::most_parts);
-    if (null_space_) projected_b_ = own_.take();
+    if (null_space_ || left_null_space_) projected_b_ = own_.take();
     V_.watch(options.interrupt);
     if (asked_->hands_over) stop_.keep_direction(own_.take());
     if (options.history) recorder_.keep_history();
@@ -219,7 +222,7 @@ bool Solver<T>::Driver::all_passed() const {
 template <class T>
 void Solver<T>::Driver::verify() {
     residual_is_known_ = false;
-    if (has_null_space()) null_space_.take_out_of(x_);
+    if (null_space()) null_space().take_out_of(x_);
     if (believes()) return;
     if (const auto rr = stop_.recomputed(); rr && all_passed() && !near_rounding()) return take(*rr);
     const auto rr = exact_squares(residual_vector());

@@ -81,8 +81,10 @@ private:
     Scalars<T> first_residual(const std::string& complaint);
     void set_targets(const Scalars<T>& bb);
     void set_target(int j, double goal, double norm);
-    bool has_null_space() const { return null_space_ && (!transposed_ || null_space_.of_transpose()); }
-    Scalars<T> project(const Scalars<T>& bb);
+    /// What x is kept free of, and what is orthogonal to the range.
+    const Projection<T>& null_space() const { return transposed_ ? left_null_space_ : null_space_; }
+    const Projection<T>& orthogonal_to_range() const { return transposed_ ? null_space_ : left_null_space_; }
+    Scalars<T> project();
     void attempt(bool stuck);
     void store_best();
     void restore_best(int j);
@@ -110,7 +112,7 @@ private:
     Space<T> V_;
     LinearMap<T> A_, M_, At_, Mt_;
     Workspace<T> own_;
-    Projection<T> null_space_;
+    Projection<T> null_space_, left_null_space_;
     MultiVector<T> best_x_, projected_b_, true_r_, b_, x_;
     std::vector<Column> progress_;
     Columns columns_;

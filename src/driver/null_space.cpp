@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
@@ -16,24 +17,32 @@ double dot(const Comm& comm, const std::vector<double>& a, const std::vector<dou
     return all_sum(comm, std::inner_product(a.begin(), a.end(), b.begin(), 0.0));
 }
 
-}  // namespace
-
-NullSpace::NullSpace(const Comm& comm, std::vector<std::vector<double>> vectors, bool of_transpose)
-    : of_transpose_(of_transpose) {
+std::vector<std::vector<double>> orthonormal(const Comm& comm, std::vector<std::vector<double>> vectors) {
+    constexpr auto most = static_cast<std::size_t>(NullSpace::most);
     if (vectors.size() > most) throw InputError(fmt::format("{} null vectors: at most {}", vectors.size(), most));
     constexpr double dependent = 1e-10;
+    std::vector<std::vector<double>> found;
     for (auto& v : vectors) {
         const double length = std::sqrt(dot(comm, v, v));
         for (int twice = 0; twice < 2; ++twice)
-            for (const auto& other : vectors_) {
+            for (const auto& other : found) {
                 const double overlap = dot(comm, other, v);
                 for (std::size_t i = 0; i < v.size(); ++i) v[i] -= overlap * other[i];
             }
         const double left = std::sqrt(dot(comm, v, v));
         if (!(left > dependent * length)) continue;
         for (double& value : v) value /= left;
-        vectors_.push_back(std::move(v));
+        found.push_back(std::move(v));
     }
+    return found;
 }
+
+}  // namespace
+
+NullSpace::NullSpace(const Comm& comm, std::vector<std::vector<double>> vectors, bool of_transpose)
+    : vectors_(orthonormal(comm, std::move(vectors))), of_transpose_(of_transpose) {}
+
+NullSpace::NullSpace(const Comm& comm, std::vector<std::vector<double>> vectors, std::vector<std::vector<double>> left)
+    : vectors_(orthonormal(comm, std::move(vectors))), left_(orthonormal(comm, std::move(left))) {}
 
 }  // namespace stretto

@@ -12,11 +12,9 @@ namespace stretto {
 template <class T>
 class Projection {
 public:
-    /// `null_space` may be null: nothing is taken out. The vectors are taken from `memory`.
-    Projection(Space<T>& V, const NullSpace* null_space, Workspace<T>& memory)
-        : V_(V), of_transpose_(null_space && null_space->of_transpose()) {
-        if (!null_space) return;
-        for (const auto& values : null_space->vectors()) {
+    /// None: nothing is taken out. Their places are taken from `memory`.
+    Projection(Space<T>& V, const std::vector<std::vector<double>>& vectors, Workspace<T>& memory) : V_(V) {
+        for (const auto& values : vectors) {
             std::vector<T> wide;  // the same in every column
             wide.reserve(values.size() * static_cast<std::size_t>(V.width()));
             for (const double value : values) wide.insert(wide.end(), static_cast<std::size_t>(V.width()), value);
@@ -24,13 +22,14 @@ public:
             V.run(N_.back() <<= MultiVector<T>(wide.data(), V.rows(), V.width()));
         }
     }
-    /// Of the null space, and one for what b has in the range.
+    /// Of the null spaces of A and Aᵀ, and one for what b has in the range.
     static int vectors_stored(const NullSpace* null_space) {
-        return null_space && !null_space->empty() ? null_space->size() + 1 : 0;
+        if (!null_space || null_space->empty()) return 0;
+        return static_cast<int>(null_space->vectors().size() +
+                                (null_space->of_transpose() ? 0 : null_space->left().size()) + 1);
     }
 
     explicit operator bool() const { return !N_.empty(); }
-    bool of_transpose() const { return of_transpose_; }
     /// Returns the squares of what was taken out, per column.
     Scalars<T> take_out_of(MultiVector<T> v) const {
         const auto part = [&](int i) { return N_[static_cast<std::size_t>(i)]; };
@@ -48,7 +47,6 @@ public:
 private:
     Space<T>& V_;
     std::vector<MultiVector<T>> N_;
-    bool of_transpose_;
 };
 
 }  // namespace stretto

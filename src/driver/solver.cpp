@@ -29,10 +29,11 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
             throw InputError(
                 fmt::format("an operator has {} rows on rank {}, b has {}", *op.local_rows(), comm.rank(), rows));
     if (options.null_space)
-        for (const auto& vector : options.null_space->vectors())
-            if (std::ssize(vector) != rows)
-                throw InputError(
-                    fmt::format("a null vector has {} rows on rank {}, b has {}", vector.size(), comm.rank(), rows));
+        for (const auto* vectors : {&options.null_space->vectors(), &options.null_space->left()})
+            for (const auto& vector : *vectors)
+                if (std::ssize(vector) != rows)
+                    throw InputError(fmt::format("a null vector has {} rows on rank {}, b has {}", vector.size(),
+                                                 comm.rank(), rows));
     if (columns < 1 || columns > max_columns)
         throw InputError(fmt::format("{} right-hand sides: one solve takes 1 to {}", columns, max_columns));
     check_tolerances(options.rtol, options.atol, options.max_iterations);

@@ -16,6 +16,8 @@ using Steps = std::vector<NextStep>;
 
 // Complete factors of more rows are for large memories: there they come after what needs little.
 constexpr Global small_enough_for_lu = 200000;
+// Of fewer rows complete Cholesky factors take a second or two, also in space, and stand every condition number.
+constexpr Global few_rows = 50000;
 
 bool suits_multigrid(const Structure& structure) {
     constexpr Global enough_rows = 1000;  // for more than one level
@@ -37,10 +39,18 @@ Steps definite(const Structure& structure, int ranks) {
     const NextStep incomplete{"cg", "block_jacobi:ic0", {}, {}, false, "incomplete Cholesky suits most SPD matrices"};
     const NextStep blocks{"cg",  "additive_schwarz:cholesky,restricted=0,overlap=2", {}, {},
                           false, "overlapping blocks, each solved exactly"};
+    const NextStep complete{"cg", "block_jacobi:cholesky", {}, {}, false, "complete Cholesky factors: so few rows"};
     const NextStep second = ranks > 1 && structure.rows < ranks * small_enough_for_lu ? blocks : incomplete;
-    Steps steps = suits_multigrid(structure) ? Steps{amg, second} : Steps{second, amg};
+    Steps steps;
+    if (suits_multigrid(structure))
+        steps = {amg, second, direct(ranks)};
+    else if (ranks == 1 && structure.rows < few_rows)
+        steps = {complete, incomplete, amg, direct(ranks)};
+    else if (structure.rows < small_enough_for_lu)  // of the fourth order, say, which is not for incomplete factors
+        steps = {second, direct(ranks), amg};
+    else
+        steps = {second, amg, direct(ranks)};
     if (!amg_is_built()) std::erase_if(steps, [](const auto& step) { return step.precond == "amg"; });
-    steps.push_back(direct(ranks));
     return steps;
 }
 
@@ -53,7 +63,10 @@ Steps indefinite(const Structure& structure, int ranks) {
                            false,   "overlapping blocks, each solved exactly"};
     const bool small = structure.rows < ranks * small_enough_for_lu;
     if (ranks == 1) return small ? Steps{direct(1), minres} : Steps{minres, direct(1)};
-    return small ? Steps{schwarz, minres, direct(ranks)} : Steps{minres, schwarz, direct(ranks)};
+    // Blocks of a saddle point are regular. Those of Helmholtz's equation may be close to a resonance.
+    const bool saddle_point = structure.zero_diagonal > 0;
+    if (saddle_point) return small ? Steps{schwarz, minres, direct(ranks)} : Steps{minres, schwarz, direct(ranks)};
+    return {minres, direct(ranks), schwarz};
 }
 
 Steps unsymmetric(const Structure& structure, int ranks) {

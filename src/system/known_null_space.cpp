@@ -10,6 +10,7 @@
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
+#include "stretto/driver/solver.hpp"
 
 namespace stretto {
 namespace {
@@ -52,11 +53,39 @@ Vector without_diagonal(const CsrMatrix<double>& A) {
     return v;
 }
 
-bool of_transpose(const CsrMatrix<double>& A, std::vector<Vector>& vectors) {
+/// Whether A, or Aᵀ, takes all of them to zero.
+bool takes_to_zero(const CsrMatrix<double>& A, std::vector<Vector>& vectors, bool transposed) {
     const double norm = A.norm();
     return std::ranges::all_of(vectors, [&](Vector& n) {
-        return largest(A.comm(), product(A, n, true)) <= negligible * norm * largest(A.comm(), n);
+        return largest(A.comm(), product(A, n, transposed)) <= negligible * norm * largest(A.comm(), n);
     });
+}
+
+/// What Aᵀ takes to zero, as many vectors as A does, or the other way round. Aᵀ n is orthogonal to n and so in the
+/// range of Aᵀ: with Aᵀ y = Aᵀ n there is n − y, which is not zero for it has n's part of n where y is not n. Empty:
+/// that system was not solved in a thousand iterations.
+std::vector<Vector> of_the_other(const PreparedSystem& system, std::vector<Vector>& vectors, bool transposed,
+                                 int threads) {
+    const auto& A = system.matrix();
+    const auto m = vectors.size(), rows = static_cast<std::size_t>(A.local_rows());
+    std::vector<double> b(rows * m), y(rows * m);
+    for (std::size_t j = 0; j < m; ++j) {
+        const Vector image = product(A, vectors[j], transposed);
+        for (std::size_t i = 0; i < rows; ++i) b[i * m + j] = image[i];
+    }
+    const auto M = system.preconditioner(A.comm().size() > 1 ? "additive_schwarz:ilut" : "block_jacobi:ilut");
+    const auto columns = static_cast<int>(m);
+    Solver<double> solver(A.comm(), A, *M, A.local_rows(), columns,
+                          {.method = "bicgstab", .rtol = 1e-12, .max_iterations = 1000, .threads = threads});
+    const MultiVector<const double> right(b.data(), A.local_rows(), columns);
+    const MultiVector<double> solution(y.data(), A.local_rows(), columns);
+    transposed ? solver.solve_transposed(right, solution) : solver.solve(right, solution);
+    auto found = vectors;
+    for (std::size_t j = 0; j < m; ++j)
+        for (std::size_t i = 0; i < rows; ++i) found[j][i] -= y[i * m + j];
+    const bool good =
+        takes_to_zero(A, found, transposed) && NullSpace(A.comm(), found).size() == NullSpace(A.comm(), vectors).size();
+    return good ? found : std::vector<Vector>{};
 }
 
 }  // namespace
@@ -84,7 +113,40 @@ Vector KnownNullSpace::constants(const Comm& comm, const Constants& which) const
     return v;
 }
 
-void KnownNullSpace::look(const Structure& structure, const PreparedSystem& system) {
+void KnownNullSpace::look(const Structure& structure, const PreparedSystem& system, int threads) {
+    const auto& A = system.matrix();
+    auto vectors = candidates(structure, system);
+    other_ = {};
+    space_ = {};
+    if (vectors.empty() && asked_ != "none" && !structure.symmetric()) {
+        std::vector<Vector> left{system.forward(constants(A.comm(), {1, 0}), 1)};
+        if (takes_to_zero(A, left, true)) {
+            auto right = of_the_other(system, left, false, threads);
+            other_ = right.empty() ? Other::unknown : Other::computed;
+            if (!right.empty()) names_.emplace_back("computed");
+            space_ = NullSpace(A.comm(), std::move(right), std::move(left));
+            left_first_ = true;
+            return;
+        }
+    }
+    left_first_ = false;
+    if (asked_ == "constant" && vectors.empty()) {
+        auto ones = system.forward(constants(A.comm(), {1, 0}), 1);
+        throw InputError(
+            fmt::format("--null-space constant: A takes constants not to zero: a row's sum is up to {:.1e} of "
+                        "its absolute values (--null-space auto removes what is there)",
+                        remainder(A, ones)));
+    }
+    if (structure.symmetric() || takes_to_zero(A, vectors, true)) {
+        space_ = NullSpace(A.comm(), std::move(vectors));
+        return;
+    }
+    auto left = asked_ == "none" ? std::vector<Vector>{} : of_the_other(system, vectors, true, threads);
+    other_ = left.empty() ? Other::unknown : Other::computed;
+    space_ = NullSpace(A.comm(), std::move(vectors), std::move(left));
+}
+
+std::vector<Vector> KnownNullSpace::candidates(const Structure& structure, const PreparedSystem& system) {
     const auto& A = system.matrix();
     std::vector<Vector> vectors;
     names_.clear();
@@ -108,20 +170,12 @@ void KnownNullSpace::look(const Structure& structure, const PreparedSystem& syst
             names_.emplace_back("constants on the rows whose diagonal is zero");
             vectors.push_back(std::move(pressure));
         }
-    if (asked_ == "constant" && vectors.empty()) {
-        auto ones = system.forward(constants(A.comm(), {1, 0}), 1);
-        throw InputError(
-            fmt::format("--null-space constant: A takes constants not to zero: a row's sum is up to {:.1e} of "
-                        "its absolute values (--null-space auto removes what is there)",
-                        remainder(A, ones)));
-    }
-    const bool left_too = structure.symmetric() || of_transpose(A, vectors);
-    space_ = NullSpace(A.comm(), std::move(vectors), left_too);
+    return vectors;
 }
 
 std::vector<double> KnownNullSpace::outside_range(const PreparedSystem& system, std::span<const double> b,
                                                   int columns) const {
-    if (space_.empty() || !space_.of_transpose()) return {};
+    if (space_.left().empty()) return {};
     const Comm& comm = system.matrix().comm();
     const auto m = static_cast<std::size_t>(columns);
     const auto moved = system.forward(b, columns);
@@ -129,7 +183,7 @@ std::vector<double> KnownNullSpace::outside_range(const PreparedSystem& system, 
     for (std::size_t j = 0; j < m; ++j) {
         double square = 0, all = 0;
         for (std::size_t k = j; k < moved.size(); k += m) all += moved[k] * moved[k];
-        for (const auto& n : space_.vectors()) {
+        for (const auto& n : space_.left()) {
             double overlap = 0;
             for (std::size_t i = 0; i < n.size(); ++i) overlap += n[i] * moved[i * m + j];
             overlap = all_sum(comm, overlap);
@@ -144,17 +198,24 @@ std::vector<double> KnownNullSpace::outside_range(const PreparedSystem& system, 
 std::vector<std::string> KnownNullSpace::remarks() const {
     if (space_.empty()) return {};
     if (asked_ == "none") return {"null space: known, and left in b and x, as asked for (--null-space none)"};
-    const std::string what = fmt::format("null space: {}", fmt::join(names_, ", "));
-    if (space_.of_transpose()) return {what + ": removed from b and x"};
-    return {what +
-            ": removed from x; the transpose has another, so that it is not known whether b is in the range of A"};
+    const bool computed = other_ == Other::computed;
+    if (left_first_)
+        return {
+            std::string("null space: Aᵀ takes constants to zero, which are removed from b; what A takes to zero was ") +
+            (computed ? "computed, and is removed from x" : "sought in vain, and stays in x")};
+    const std::string what = fmt::format("null space: {}: removed from ", fmt::join(names_, ", "));
+    if (other_ == Other::same) return {what + "b and x"};
+    return {what + (computed
+                        ? "x; what Aᵀ takes to zero was computed, and is removed from b"
+                        : "x; what Aᵀ takes to zero was sought in vain, so that it is not known whether b is in the "
+                          "range of A: if a solve fails, it may be for that")};
 }
 
 std::string KnownNullSpace::json() const {
     if (space_.empty()) return {};
     return nlohmann::ordered_json{{"vectors", names_},
                                   {"dimension", space_.size()},
-                                  {"range_known", space_.of_transpose()},
+                                  {"range_known", !space_.left().empty()},
                                   {"removed", removed() != nullptr}}
         .dump();
 }

@@ -19,17 +19,19 @@ public:
     KnownNullSpace(const Comm& comm, std::string asked, const Partition& partition);
 
     /// Collective. Throws InputError where what was asked for is none of this matrix.
-    void look(const Structure& structure, const PreparedSystem& system);
+    void look(const Structure& structure, const PreparedSystem& system, int threads);
 
     /// Null: nothing is removed.
     const NullSpace* removed() const { return asked_ == "none" || space_.empty() ? nullptr : &space_; }
-    /// Collective. ‖Nᵀb‖/‖b‖ of each column, N the null space: how far b is outside of the range. Empty: not known.
+    /// Collective. ‖Nᵀb‖/‖b‖ of each column, N the null space of Aᵀ: how far b is outside of the range. Empty: not
+    /// known.
     std::vector<double> outside_range(const PreparedSystem& system, std::span<const double> b, int columns) const;
     std::vector<std::string> remarks() const;
     /// For the JSON of a solve; empty: nothing is known.
     std::string json() const;
 
 private:
+    std::vector<std::vector<double>> candidates(const Structure& structure, const PreparedSystem& system);
     std::vector<double> from_file(const PreparedSystem& system, std::size_t column) const;
     std::vector<double> constants(const Comm& comm, const Constants& which) const;
 
@@ -38,6 +40,9 @@ private:
     ArrayFile file_{{}, 0};
     std::vector<std::string> names_;  // of what is known
     NullSpace space_;
+    /// What is known of the transpose, or of A where the transpose was recognised first.
+    enum class Other : char { same, computed, unknown } other_ = Other::same;
+    bool left_first_ = false;
 };
 
 }  // namespace stretto

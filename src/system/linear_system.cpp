@@ -44,7 +44,7 @@ LinearSystem::Parts::Parts(Comm& on, DistributedRows matrix, GivenValues given, 
     take(matrix);
     prepared = std::make_unique<PreparedSystem>(comm, std::move(matrix), parse_prepare(options.prepare),
                                                 structure.symmetric(), options.threads, options.storage);
-    null_space.look(structure, *prepared);
+    null_space.look(structure, *prepared, options.threads);
     make_preconditioner();
 }
 
@@ -215,7 +215,7 @@ void LinearSystem::update_values(std::span<const double> values) {
     parts.complete = false;
     parts.take(matrix);
     parts.prepared->update(std::move(matrix), parts.structure.symmetric());
-    parts.null_space.look(parts.structure, *parts.prepared);
+    parts.null_space.look(parts.structure, *parts.prepared, parts.options.threads);
     parts.make_preconditioner();
     parts.complete = true;
     ++parts.updates;

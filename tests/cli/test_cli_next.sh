@@ -33,6 +33,32 @@ check "is named" holds run.json "'--rtol' in r['next'][0]['command']"
 check "no step after one that converged, of several" exits 1 1 solve poisson2d:60 --method cg --method cg:patience=1 --json run.json
 check "is shown" test -z "$(grep '^next' out)"
 
+# ---- the ends of the matrix known on one side ----
+# Rows of a flow without a way out: what A takes to zero is known, what its transpose does is computed.
+cat >flow.mtx <<'END'
+%%MatrixMarket matrix coordinate real general
+4 4 12
+1 1 3
+1 2 -1
+1 4 -2
+2 1 -4
+2 2 6
+2 3 -2
+3 2 -6
+3 3 9
+3 4 -3
+4 1 -4
+4 3 -8
+4 4 12
+END
+for ranks in 1 4; do
+  check "b outside of the range on $ranks ranks" exits 1 "$ranks" solve flow.mtx --json run.json
+  check "is said, with what was computed" holds run.json "r['status'] == 'least_squares' and r['null_space']['range_known'] and \
+    any('Aᵀ takes to zero was computed' in t for t in r['remarks']) and any('outside of the range' in t for t in r['remarks'])"
+  check "and has a next step" holds run.json "'--null-space constant' in r['next'][0]['command']"
+  check "which solves" solves "$ranks" solve flow.mtx --null-space constant
+done
+
 # ---- followed, as they stand ----
 check "hints lead to a solution" timeout -k 5 "$limit" python3 -m studies hints --quick --stretto "$STRETTO" --mpiexec "$MPIEXEC" \
   --output followed

@@ -204,7 +204,15 @@ did you mean mesh:part.stl|bem part.stl --method bicgstab
 '1.5' is not a number of iterations|solve good.mtx --method cg --max-it 1.5
 unexpected argument 'extra'|solve good.mtx --method cg extra
 unexpected argument 'bicgstab'|solve good.mtx --method cg bicgstab
+did you mean --method bicgstab|solve good.mtx --method cg bicgstab
 one method|solve good.mtx --method cg --method bicgstab
+several.*: --method cg --method gmres|solve good.mtx --method cg,gmres
+several.*: --method cg:patience=9 --method gmres:m=5|solve good.mtx --method cg:patience=9,gmres:m=5
+several.*takes one: --precond jacobi or --precond amg|solve good.mtx --method cg --precond jacobi,amg
+--precond is given 2 times, and taken once: none or jacobi|solve good.mtx --method cg --precond none --precond jacobi
+did you mean --problem poisson3d:20|bench bicgstab poisson3d:20
+is a problem: did you mean stretto bench FAMILY --problem poisson3d:20|bench poisson3d:20
+one problem at a time|solve good.mtx poisson3d:4
 END
 check "no command" refused 'subcommand is required'
 check "no such command" refused 'nope' nope

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "../files.hpp"
 #include "bench.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/names.hpp"
@@ -93,6 +95,10 @@ const BenchFamily& find_family(const std::string& name) {
         if (family.name == name) return family;
     auto names = names_of(families(), &BenchFamily::name);
     names.insert(names.end(), {"hmatrix", "groups"});
+    if (names_problem(name))
+        throw InputError(
+            fmt::format("'{0}' is a problem: did you mean stretto bench FAMILY --problem {0}? Families are: {1}", name,
+                        fmt::join(names, ", ")));
     throw InputError(refusal(fmt::format("there is no benchmark '{}'", name), name, names));
 }
 

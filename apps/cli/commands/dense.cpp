@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 #include "../files.hpp"
 #include "../show/print.hpp"
+#include "kernel_residual.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/comm/node.hpp"
 #include "stretto/core/memory.hpp"
 #include "stretto/core/parallel.hpp"
-#include "stretto/core/random.hpp"
 #include "stretto/core/text.hpp"
 #include "stretto/driver/check.hpp"
 #include "stretto/driver/registry.hpp"
@@ -40,60 +39,6 @@ constexpr OptionInfo hmatrix_options[] = {
 
 /// The share of this rank in the free memory of its node.
 double share_of_memory(const Comm& comm) { return 0.9 * free_memory() / ranks_on_node(comm); }
-
-/// ‖b − A x‖/‖b‖ of each column with A's own entries, from rows chosen by chance; where b = 0 without ‖b‖.
-std::vector<double> kernel_residuals(const HMatrix& A, const DenseSystem& system, const Result& result,
-                                     const std::vector<double>& x) {
-    constexpr Index most = 128;
-    const auto n = static_cast<Index>(A.rows()), rows = std::min(n, most);
-    const auto m = static_cast<std::size_t>(system.columns);
-    std::vector<Index> all(static_cast<std::size_t>(n));
-    std::iota(all.begin(), all.end(), 0);
-    std::vector<double> row(static_cast<std::size_t>(n)), residuals(m);
-    for (Index k = A.comm().rank(); k < rows; k += A.comm().size()) {
-        const auto i = n <= most ? k : static_cast<Index>((0.5 + 0.5 * uniform(7, k)) * n) % n;
-        system.fill({&i, 1}, all, row.data());
-        for (std::size_t c = 0; c < m; ++c) {
-            double r = system.b(i, static_cast<int>(c));
-            for (std::size_t j = 0; j < row.size(); ++j) r -= row[j] * x[j * m + c];
-            residuals[c] += r * r;
-        }
-    }
-    for (std::size_t c = 0; c < m; ++c) {
-        const double norm_b = result.columns[c].norm_b;
-        residuals[c] = std::sqrt(all_sum(A.comm(), residuals[c]) * n / rows) / (norm_b > 0 ? norm_b : 1);
-    }
-    return residuals;
-}
-
-/// A column that is converged with the hierarchical matrix but not with the kernel is not converged: errors of the
-/// matrix count ‖A‖‖x‖/‖b‖ times in its residual. Who asked for less than ε knows that it is of the matrix.
-/// Returns the ε that may do, where one is needed; else 0.
-double review_by_kernel(std::span<const double> residuals, double epsilon, double rtol, double atol, Result& result) {
-    constexpr double sampling = 2;  // the residuals are estimates, from some rows
-    double needed = 0;
-    for (std::size_t j = 0; j < residuals.size(); ++j) {
-        auto& column = result.columns[j];
-        const double asked = std::max(rtol, column.norm_b > 0 ? atol / column.norm_b : atol),
-                     tolerance = std::max(asked, column.relative_residual);
-        if (!(residuals[j] > sampling * tolerance)) continue;
-        const double may_do = std::max(1e-15, epsilon * tolerance / residuals[j]);
-        result.events.push_back(
-            {result.iterations,
-             fmt::format(
-                 "{}the residual with the kernel itself is {:.1e}, not {:.1e}: errors of the hierarchical matrix "
-                 "are multiplied by ‖A‖‖x‖/‖b‖; --hmatrix epsilon={:.0e} may attain it",
-                 residuals.size() > 1 ? fmt::format("column {}: ", j + 1) : "", residuals[j], tolerance, may_do)});
-        if (column.status != Status::converged || asked < epsilon) continue;
-        column.status = Status::stagnated;
-        needed = needed == 0 ? may_do : std::min(needed, may_do);
-    }
-    if (!result.converged()) return needed;
-    const auto failed =
-        std::ranges::find_if(result.columns, [](const auto& column) { return column.status != Status::converged; });
-    if (failed != result.columns.end()) result.status = failed->status;
-    return needed;
-}
 
 /// What --hmatrix asks for.
 HMatrixOptions hmatrix_options_of(const Comm& comm, const DenseArguments& arguments, double growth, int threads) {

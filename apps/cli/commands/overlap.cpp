@@ -11,6 +11,7 @@
 #include "../options.hpp"
 #include "../show/print.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/comm/default_threads.hpp"
 #include "stretto/comm/node.hpp"
 #include "stretto/model/benchmarks.hpp"
 #include "stretto/model/probe.hpp"
@@ -235,9 +236,16 @@ private:
         const int node = static_cast<int>(all_max(mpi_, Global{ranks_on_node(mpi_)}));
         const long cores = sysconf(_SC_NPROCESSORS_ONLN);
         auto text = advice(typical_, ten_);
+        constexpr double busy = 0.25;  // a progress thread of ours takes a part of a core, too
+        const double waited = all_max(mpi_, (waited_for_core() - waited_before_) / to_seconds(Clock::now() - start_));
         if (node > cores)
             text = fmt::format("{} ranks on {} cores: what was measured is how they take turns; start one on each core",
                                node, cores);
+        else if (waited > busy)
+            text = fmt::format(
+                "something else kept a rank from its core for {:.0f} % of the time, so that this tells of that "
+                "and not of the machine: measure again when it has ended (as it stands: {})",
+                100 * waited, text);
         say("\nSo: {}\n", text);
         return text;
     }
@@ -252,6 +260,8 @@ private:
     Work work_;
     std::vector<CommTime> exchanges_, sums_;
     Probe typical_;
+    const Clock::time_point start_ = Clock::now();
+    const double waited_before_ = waited_for_core();
     double ten_ = 0;  // in flight over one, of the fewest bytes
 };
 

@@ -18,4 +18,8 @@ int default_threads(const Comm& comm, double values);
 /// known: within the first moments, and on cores that ranks are bound to.
 double busy_elsewhere(const Comm& comm);
 
+/// Seconds that this process's first thread, ready to run, has waited for a core since it began: others had it. 0 where
+/// the system does not tell.
+double waited_for_core();
+
 }  // namespace stretto

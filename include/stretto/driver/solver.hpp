@@ -36,7 +36,7 @@ struct SolveOptions {
     bool zero_guess = false;                       ///< x is cleared first: what it holds is no guess
     bool history = false;                          ///< keep the recursive residuals of every iteration
     bool true_history = false;                     ///< and the true ones, for one more product an iteration
-    const NullSpace* null_space = nullptr;         ///< of A: kept out of x, and of b where Aᵀ has it, too; copied
+    const NullSpace* null_space = nullptr;         ///< of A: kept out of x, that of Aᵀ out of b; copied
     const std::atomic<bool>* interrupt = nullptr;  ///< raise it on any rank to end all at the next iteration
     Trace* trace = nullptr;                        ///< filled with what runs when; see Trace
     Monitor monitor{};                             ///< told of iteration 0 and of every later one; may end the solve

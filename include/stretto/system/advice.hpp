@@ -18,7 +18,7 @@ struct Tried {
 };
 
 /// What to solve with, for this structure and so many ranks: the first is what to begin with, each of the others what
-/// to go on with where the one before fails. The last is a direct solve.
+/// to go on with where the one before fails. A direct solve is among them.
 std::vector<NextStep> choices(const Structure& structure, int ranks);
 
 /// The first of them, in words.
