@@ -210,13 +210,13 @@ several.*: --method cg --method gmres|solve good.mtx --method cg,gmres
 several.*: --method cg:patience=9 --method gmres:m=5|solve good.mtx --method cg:patience=9,gmres:m=5
 several.*takes one: --precond jacobi or --precond amg|solve good.mtx --method cg --precond jacobi,amg
 --precond is given 2 times, and taken once: none or jacobi|solve good.mtx --method cg --precond none --precond jacobi
-did you mean --problem poisson3d:20|bench bicgstab poisson3d:20
-is a problem: did you mean stretto bench FAMILY --problem poisson3d:20|bench poisson3d:20
 one problem at a time|solve good.mtx poisson3d:4
 END
 check "no command" refused 'subcommand is required'
 check "no such command" refused 'nope' nope
 check "one that is nearly there" refused 'did you mean solve\?' sovle
+check "a problem after a family" refused 'did you mean --problem poisson3d:20' bench bicgstab poisson3d:20
+check "a problem for a family" refused 'stretto bench FAMILY --problem poisson3d:20' bench poisson3d:20
 check "no such benchmark" refused 'did you mean hmatrix\?.*groups' bench hmatrx
 check "overlap on one rank" exits 2 1 overlap
 check "says how to start it" says err '^stretto: overlap: one rank waits for nobody; .*mpirun -n 2'
