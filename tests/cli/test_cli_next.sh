@@ -59,6 +59,15 @@ for ranks in 1 4; do
   check "which solves" solves "$ranks" solve flow.mtx --null-space constant
 done
 
+# ---- what works first comes first ----
+python3 -c "from studies import hints; [hints.problem(name, '.') for name in ('helmholtz:20', 'plate:40')]"
+check "Helmholtz's equation on 4 ranks" exits 1 4 solve helmholtz_20.mtx --json run.json
+check "is for minres and a direct solve before Schwarz" holds run.json \
+  "{s['command'].split('--precond ')[1] for s in r['next'][:2]} == {'jacobi', 'block_jacobi:lu'} and 'schwarz' in r['next'][2]['command']"
+check "which solves it" solves 4 solve helmholtz_20.mtx --method minres --precond jacobi
+check "a plate" solves 1 solve plate_40.mtx --json run.json
+check "has complete factors" holds run.json "r['precond'] == 'block_jacobi:cholesky' and r['iterations'] <= 3"
+
 # ---- followed, as they stand ----
 check "hints lead to a solution" timeout -k 5 "$limit" python3 -m studies hints --quick --stretto "$STRETTO" --mpiexec "$MPIEXEC" \
   --output followed
