@@ -42,22 +42,22 @@ TwoTimes time_products(const CsrMatrix<double>& A, const CsrMatrix<double>& B) {
 }  // namespace
 
 PrepareSteps parse_prepare(const std::string& text) {
-    struct Step {
+    struct Choice {
         std::string_view name;
         bool PrepareSteps::* chosen;
     };
-    static constexpr Step known[] = {{"equilibrate", &PrepareSteps::equilibrate},
-                                     {"rcm", &PrepareSteps::rcm},
-                                     {"metis", &PrepareSteps::metis},
-                                     {"nonzeros", &PrepareSteps::nonzeros}};
+    static constexpr Choice known[] = {{"equilibrate", &PrepareSteps::equilibrate},
+                                       {"rcm", &PrepareSteps::rcm},
+                                       {"metis", &PrepareSteps::metis},
+                                       {"nonzeros", &PrepareSteps::nonzeros}};
     PrepareSteps steps;
     for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
         const auto end = std::min(text.find(',', begin), text.size());
         const auto name = text.substr(begin, end - begin);
-        const auto step = std::ranges::find(known, name, &Step::name);
+        const auto step = std::ranges::find(known, name, &Choice::name);
         if (step == std::end(known))
             throw InputError(
-                refusal(fmt::format("--prepare: there is no step '{}'", name), name, names_of(known, &Step::name)));
+                refusal(fmt::format("--prepare: there is no step '{}'", name), name, names_of(known, &Choice::name)));
         steps.*step->chosen = true;
         begin = end + 1;
     }

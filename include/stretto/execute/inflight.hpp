@@ -157,6 +157,7 @@ private:
         const auto watch = ledger.time(Kernel::reductions);
         const auto wait = Clock::now();
         const auto ready = pending_.wait();
+        ledger.step(Step::wait, 1, slot_->number);
         // Read or dropped, it is booked where it was started.
         if (ledger.work() > work_at_start_) ++ledger.at(phase_).hidden_reductions;
         ledger.record(phase_, {start_, posted_, wait, Clock::now(), ready, comm_->progresses()}, slot_->number);

@@ -150,6 +150,7 @@ private:
         const bool interrupts = interrupt_ && interrupt_->load(std::memory_order_relaxed);
         slot.mine[size] = interrupts * SumState::interrupt + refuses_ * SumState::refusal;
         ++ledger().now().reductions;
+        ledger().step(Step::start, count_dots<Said::unguarded>(statements...), slot.number);
         return InFlight<T, K>(comm_, sums_, slot, count);
     }
 
@@ -171,6 +172,7 @@ private:
     void account(const Traffic& all, const Traffic& own) {
         const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * width();
         ledger().now().add(own, vector_bytes);
+        ledger().step(Step::vectors, 1, 0, own);
         ledger().at(Phase::safeguard).add(all - own, vector_bytes);
         comm_.charge(static_cast<double>(all.reads + all.writes) * vector_bytes);
     }

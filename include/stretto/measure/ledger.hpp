@@ -63,10 +63,6 @@ private:
     }
 };
 
-/// What the counts are booked under: an iteration as its paper has it, the way there, and what safeguards
-/// add.
-enum class Phase { setup, iteration, safeguard };
-
 /// When a reduction was in flight, as this rank saw it.
 struct Flight {
     Clock::time_point start, posted;         ///< before and after it was handed to the communicator
@@ -161,6 +157,10 @@ public:
         if (trace_) trace_->add_reduction(lane, flight.start, flight.ready.value_or(flight.wait));
     }
     Trace* trace() const { return trace_; }
+    /// Tells the trace what is done now.
+    void step(Step::Kind kind, int count, int lane = 0, const Traffic& moved = {}) const {
+        if (trace_) trace_->add_step({kind, phase_, count, lane, moved});
+    }
     /// Also keeps every span of time (null: no longer).
     void trace_to(Trace* trace) { trace_ = trace; }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/core/types.hpp"
+#include "stretto/measure/step.hpp"
 
 namespace stretto {
 
@@ -45,6 +46,13 @@ public:
     const std::vector<Span>& spans() const { return spans_; }
     std::size_t left_out() const { return left_out_; }
 
+    /// Also keeps what is done, in its order.
+    void keep_steps() { keeps_steps_ = true; }
+    void add_step(const Step& step) {
+        if (keeps_steps_) steps_.push_back(step);
+    }
+    const std::vector<Step>& steps() const { return steps_; }
+
 private:
     void add(std::string_view name, int track, Clock::time_point begin, Clock::time_point end,
              const GroupCost& cost = {}) {
@@ -57,6 +65,8 @@ private:
     std::size_t most_;
     std::size_t left_out_ = 0;
     std::vector<Span> spans_;
+    bool keeps_steps_ = false;
+    std::vector<Step> steps_;
 };
 
 }  // namespace stretto

@@ -56,6 +56,7 @@ private:
         const auto watch = ledger_->time(kernel_);
         work();
         ledger_->work_done();
+        ledger_->step(kernel_ == Kernel::apply ? Step::product : Step::preconditioner, count);
         auto& counts = ledger_->now();
         (kernel_ == Kernel::apply ? counts.applies : counts.preconditionings) += count;
         counts.bytes += count * bytes_;

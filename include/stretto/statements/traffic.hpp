@@ -26,10 +26,10 @@ int count_dots_of(const S& s) {
     else
         return S::dots;
 }
-template <class... S>
+template <Said said = Said::all, class... S>
 int count_dots(const S&... statements) {
     int count = 0;
-    (for_each_statement([&](const auto& s) { count += count_dots_of(s); }, statements), ...);
+    (for_each_statement<said>([&](const auto& s) { count += count_dots_of(s); }, statements), ...);
     return count;
 }
 
