@@ -24,6 +24,8 @@ constexpr std::array numbers = {
     "node_latency",     "node_bandwidth", "link_latency",    "link_bandwidth", "network_bandwidth"};
 /// Those that are the coefficients of a law, and how many it has. A machine may have none of exchanges.
 constexpr std::array<std::pair<const char*, std::size_t>, 2> laws = {{{"all_reduce", 4}, {"exchange", 7}}};
+/// What a measured machine may have besides, for `stretto predict`.
+constexpr const char *sweep = "bandwidth_by_bytes", *remaining = "gamma";
 
 std::size_t coefficients(const std::string& parameter) {
     const auto found = std::ranges::find(laws, parameter, [](const auto& law) { return law.first; });
@@ -45,7 +47,10 @@ void check(const json& machine, const std::string& file) {
     const auto out_of_range = [&](const std::string& name) {
         return InputError(fmt::format("{}: {} is out of range", file, name));
     };
-    refuse_others(machine, {"name", "platform", "ranks_per_node", "parameters"}, file + ": a machine");
+    refuse_others(machine, {"name", "platform", "ranks_per_node", "network_measured_to", "parameters"},
+                  file + ": a machine");
+    if (const auto nodes = machine.value("network_measured_to", 1.0); !(nodes >= 1) || nodes != std::floor(nodes))
+        throw out_of_range("network_measured_to");
     (void)machine.at("name").get<std::string>();
     (void)machine.at("platform").get<std::string>();
     const auto ranks = machine.at("ranks_per_node").get<double>();
@@ -53,7 +58,18 @@ void check(const json& machine, const std::string& file) {
     const auto& parameters = machine.at("parameters");
     std::vector<std::string> known(numbers.begin(), numbers.end());
     for (const auto& [name, count] : laws) known.emplace_back(name);
+    known.insert(known.end(), {sweep, remaining});
     refuse_others(parameters, known, file + ": a machine's parameters");
+    if (parameters.contains(remaining)) {
+        const auto gamma = parameters.at(remaining).at("value").get<double>();
+        if (!(gamma >= 0 && gamma <= 1)) throw out_of_range(remaining);
+    }
+    if (parameters.contains(sweep)) {
+        const auto rows = parameters.at(sweep).at("value").get<std::vector<std::pair<double, double>>>();
+        const bool rises = std::ranges::is_sorted(rows, std::ranges::less(), &std::pair<double, double>::first);
+        const auto good = [](const auto& row) { return in_range("bandwidth", row.first) && in_range("bandwidth", row.second); };
+        if (rows.empty() || !rises || !std::ranges::all_of(rows, good)) throw out_of_range(sweep);
+    }
     for (const char* const name : numbers)
         if (!in_range(name, parameters.at(name).at("value").get<double>())) throw out_of_range(name);
     for (const auto& [name, count] : laws) {
@@ -104,6 +120,28 @@ double finite_number(const std::string& text, const std::string& what) {
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
         throw InputError(fmt::format("'{}' of {} is not a finite number", text, what));
     return value;
+}
+
+std::vector<int> parse_nodes(const std::string& text) {
+    const auto count = [&](const std::string& part) {
+        const double value = finite_number(part, "--nodes " + text);
+        if (value < 1 || value > 65536 || value != std::floor(value))
+            throw InputError(fmt::format("--nodes {}: a number of nodes is 1 to 65536", text));
+        return static_cast<int>(value);
+    };
+    std::vector<int> nodes;
+    if (const auto dots = text.find(".."); dots != text.npos) {
+        const int last = count(text.substr(dots + 2));
+        for (int n = count(text.substr(0, dots)); n <= last; n *= 2) nodes.push_back(n);
+        if (nodes.empty()) throw InputError(fmt::format("--nodes {}: the first is larger than the last", text));
+        return nodes;
+    }
+    std::stringstream list(text);
+    for (std::string part; std::getline(list, part, ',');) nodes.push_back(count(part));
+    if (nodes.empty()) throw InputError("--nodes: which?");
+    std::ranges::sort(nodes);
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    return nodes;
 }
 
 fs::path own_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }

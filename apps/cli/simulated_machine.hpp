@@ -11,6 +11,10 @@
 /// finite.
 double finite_number(const std::string& text, const std::string& what);
 
+/// Of --nodes: FIRST..LAST, each twice the one before, or a list with commas; the fewest first, each once. Throws
+/// stretto::InputError.
+std::vector<int> parse_nodes(const std::string& text);
+
 /// Where the program lies.
 std::filesystem::path own_folder();
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 
 #include "../child_process.hpp"
 #include "../command.hpp"
@@ -26,29 +25,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int most_ranks = 65536;  // a process has room for
-
-/// 8..1024 (each twice the one before), or a list with commas; the fewest first, each once.
-std::vector<int> parse_nodes(const std::string& text) {
-    const auto count = [&](const std::string& part) {
-        const double value = finite_number(part, "--nodes " + text);
-        if (value < 1 || value > 65536 || value != std::floor(value))
-            throw InputError(fmt::format("--nodes {}: a number of nodes is 1 to 65536", text));
-        return static_cast<int>(value);
-    };
-    std::vector<int> nodes;
-    if (const auto dots = text.find(".."); dots != text.npos) {
-        const int last = count(text.substr(dots + 2));
-        for (int n = count(text.substr(0, dots)); n <= last; n *= 2) nodes.push_back(n);
-        if (nodes.empty()) throw InputError(fmt::format("--nodes {}: the first is larger than the last", text));
-        return nodes;
-    }
-    std::stringstream list(text);
-    for (std::string part; std::getline(list, part, ',');) nodes.push_back(count(part));
-    if (nodes.empty()) throw InputError("--nodes: which?");
-    std::ranges::sort(nodes);
-    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
-    return nodes;
-}
 
 fs::path find_simulator() {
     std::vector<fs::path> places;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model_machine.hpp"
+
+#include <vector>
+
+using namespace stretto;
+using json = nlohmann::ordered_json;
+
+ModelMachine model_machine(const json& machine) {
+    const auto& parameters = machine.at("parameters");
+    const auto value = [&](const char* name) { return parameters.at(name).at("value").get<double>(); };
+    const auto law = [&](const char* name) {
+        return parameters.contains(name) ? parameters.at(name).at("value").get<std::vector<double>>()
+                                         : std::vector<double>(7);
+    };
+    ModelMachine model{.ranks_per_node = machine.at("ranks_per_node").get<int>(),
+                       .memory_bandwidth = value("memory_bandwidth"),
+                       .cache = value("cache"),
+                       .cache_bandwidth = value("cache_bandwidth"),
+                       .kernel = value("kernel"),
+                       .message = value("message"),
+                       .node_latency = value("node_latency"),
+                       .node_bandwidth = value("node_bandwidth"),
+                       .link_latency = value("link_latency"),
+                       .network_bandwidth = std::min(value("link_bandwidth"), value("network_bandwidth")),
+                       .dragonfly = machine.at("platform") == "aries"};
+    if (parameters.contains("bandwidth_by_bytes"))
+        model.sweep = parameters.at("bandwidth_by_bytes").at("value").get<std::vector<std::pair<double, double>>>();
+    const auto a = law("all_reduce"), e = law("exchange");
+    if (a[0] + a[1] > 0) model.all_reduce = {a[0], a[1], a[2], a[3]};
+    if (e[0] > 0) model.exchange = {e[0], {e[1], e[2], e[3]}, {e[4], e[5], e[6]}};
+    return model;
+}
+
+double gamma_of(const json& machine) {
+    const auto& parameters = machine.at("parameters");
+    return parameters.contains("gamma") ? parameters.at("gamma").at("value").get<double>() : 0;
+}
+
+int network_measured_to(const json& machine) { return machine.value("network_measured_to", 0); }

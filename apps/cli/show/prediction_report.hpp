@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+/// The arguments of `stretto predict`.
+struct PredictArguments {
+    std::string problem, machine = "cori", nodes = "1..1024";
+    std::vector<std::string> methods;  ///< empty: all that suit the problem
+    std::string precond = "none", formulation = "merged", storage = "auto";
+    int columns = 1;
+    int ranks_per_node = 0;  ///< 0: as the machine has
+    double gamma = -1;       ///< below 0: the machine's
+    bool published = false;
+    std::vector<std::string> settings;
+    std::string json_file;
+};
+
+/// What is said of a prediction: `result`, as the JSON has it, in words and a table.
+void print_prediction(const nlohmann::ordered_json& result);
