@@ -129,6 +129,51 @@ def curves(title, labels, named, bases=(0, 0), beside=(), width=780, height=430)
     return canvas.svg()
 
 
+def panels(title, labels, rows, colours, bases=(2, 0), width=252, height=186):
+    """Small pictures with the same axes: `rows` of (name, curves), curves of name to points; `colours`: of the names."""
+    canvas = Canvas(30 + width * max(map(len, rows)), 96 + height * len(rows), title)
+    places = [point for row in rows for _, named in row for some in named.values() for point in some]
+    x, low = 20.0, 50.0
+    for name, colour in colours.items():
+        canvas.line([(x, low), (x + 18, low)], colour, 2.5)
+        canvas.text(x + 24, low + 4, name, fill=colour)
+        x += 48 + CHARACTER * len(name)
+    for r, row in enumerate(rows):
+        for c, (name, named) in enumerate(row):
+            left, top = 62 + width * c, 96 + height * r
+            across = Axis([p[0] for p in places], left, left + width - 66, bases[0], tight=True)
+            across.ticks = across.ticks[::2] if len(across.ticks) > 7 else across.ticks
+            up = Axis([p[1] for p in places], top + height - 62, top, bases[1])
+            frame(canvas, across, up, (labels[0] if r == len(rows) - 1 else "", ""))
+            canvas.text(left, top - 8, name, size=11)
+            for method, some in named.items():
+                canvas.line([(across.place(a), up.place(b)) for a, b in some], colours[method], 1.8)
+    canvas.text(canvas.width - 20, 28, labels[1], fill=FAINT, anchor="end")
+    return canvas.svg()
+
+
+def best_of(title, labels, xs, ys, cells, colours, size=46):
+    """What is best where: `cells` of (x, y) to a name of `colours`; what is not there stays empty."""
+    left, top = 108, 80
+    canvas = Canvas(max(left + size * len(xs) + 20, 640), top + 26 * len(ys) + 60, title)
+    x = 20.0
+    for name, colour in colours.items():
+        canvas.add("rect", x=x, y=44.0, width=12, height=12, rx=2, fill=colour)
+        canvas.text(x + 18, 54, name)
+        x += 36 + CHARACTER * len(name)
+    for r, b in enumerate(reversed(ys)):
+        canvas.text(left - 8, top + 26 * r + 17, f"{b:.2g}" if b >= 1000 else f"{b:g}", fill=FAINT, anchor="end")
+        for c, a in enumerate(xs):
+            if (a, b) in cells:
+                canvas.add("rect", x=float(left + size * c), y=float(top + 26 * r), width=size - 1, height=25,
+                           fill=colours[cells[a, b]])
+    for c, a in enumerate(xs):
+        canvas.text(left + size * c + size / 2, top + 26 * len(ys) + 16, f"{a:g}", fill=FAINT, anchor="middle")
+    canvas.text(left + size * len(xs) / 2, top + 26 * len(ys) + 38, labels[0], anchor="middle")
+    canvas.text(20, top - 8, labels[1], size=11)
+    return canvas.svg()
+
+
 IDEAL = "2 5"  # dashes of a line that nobody measured
 SECOND = "7 4"
 

@@ -47,4 +47,4 @@ struct CommandOf {
 
 // The table, in the order of `stretto --help`.
 extern const Command solve_command, bem_command, kernel_command, bench_command, overlap_command, simulate_command,
-    predict_command, list_command;
+    predict_command, machine_command, list_command;

@@ -67,7 +67,9 @@ void check(const json& machine, const std::string& file) {
     if (parameters.contains(sweep)) {
         const auto rows = parameters.at(sweep).at("value").get<std::vector<std::pair<double, double>>>();
         const bool rises = std::ranges::is_sorted(rows, std::ranges::less(), &std::pair<double, double>::first);
-        const auto good = [](const auto& row) { return in_range("bandwidth", row.first) && in_range("bandwidth", row.second); };
+        const auto good = [](const auto& row) {
+            return in_range("bandwidth", row.first) && in_range("bandwidth", row.second);
+        };
         if (rows.empty() || !rises || !std::ranges::all_of(rows, good)) throw out_of_range(sweep);
     }
     for (const char* const name : numbers)

@@ -94,8 +94,8 @@ double ExecutionTime::range_of_optimality(int p, int vectors) const { return T_G
 
 // ---- an iteration ----
 
-/// Time goes by as the text has it. A sum that was started at s is there at T = max(t + γ T_G, s + T_G), for at t, where
-/// it is waited for, T_calc = t − s of work has gone by: (12). Periods are repeated until they all take as long.
+/// Time goes by as the text has it. A sum that was started at s is there at T = max(t + γ T_G, s + T_G), for at t,
+/// where it is waited for, T_calc = t − s of work has gone by: (12). Periods are repeated until they all take as long.
 IterationTime ExecutionTime::operator()(const MethodIteration& iteration, int p) const {
     const int vectors = iteration.vectors_stored;
     const double T_vec = this->T_vec(p, vectors), T_mul = this->T_mul(p, vectors), T_SpMV = this->T_SpMV(p, vectors),

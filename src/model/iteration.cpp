@@ -98,9 +98,7 @@ private:
 
 }  // namespace
 
-int MethodIteration::sums() const {
-    return static_cast<int>(std::ranges::count(events, Step::start, &Event::kind));
-}
+int MethodIteration::sums() const { return static_cast<int>(std::ranges::count(events, Step::start, &Event::kind)); }
 
 MethodIteration trace_iteration(const std::string& spec, Formulation formulation, bool preconditioned) {
     const Spec parsed = parse_spec(spec);

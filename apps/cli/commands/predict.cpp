@@ -168,9 +168,10 @@ private:
         const std::string words =
             from == 0 ? "A sum takes less time than a pass over one vector on all these nodes (21): to have fewer of "
                         "them or to hide them gains little."
-                      : fmt::format("From {} nodes on, at {:.2g} rows times right-hand sides on a node, a sum takes as "
-                                    "long as a pass over one vector (21).",
-                                    from, rows);
+                      : fmt::format(
+                            "From {} nodes on, at {:.2g} rows times right-hand sides on a node, a sum takes as "
+                            "long as a pass over one vector (21).",
+                            from, rows);
         return {{"by_nodes", by_nodes}, {"in_words", words}};
     }
 
@@ -202,8 +203,9 @@ void add(CLI::App& app, PredictArguments& arguments) {
     app.add_option("--precond", arguments.precond,
                    "As for solve; cost:K moves K vectors, two in a pass; matrix moves as much as an ILU(0)")
         ->capture_default_str();
-    app.add_option("--gamma", arguments.gamma,
-                   "What of a sum behind work remains: 0 (all is hidden) to 1 (nothing is); default: the machine's, or 0")
+    app.add_option(
+           "--gamma", arguments.gamma,
+           "What of a sum behind work remains: 0 (all is hidden) to 1 (nothing is); default: the machine's, or 0")
         ->check(number(0, 1, "a number from 0 to 1"));
     app.add_option("--formulation", arguments.formulation, "merged or basic")
         ->check(CLI::IsMember({"merged", "basic"}))

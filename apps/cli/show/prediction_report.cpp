@@ -16,11 +16,13 @@ void print_head(const json& result) {
     const auto& options = result["options"];
     const auto& machine = result["machine"];
     const int ranks = options["ranks_per_node"], columns = options["columns"];
-    print_out("Predicted: {}, {} rank{} per node; {}: {} rows, {:.4g} nonzeros in a row; {} right-hand side{}; precond {}; {}{}\n",
-              machine["name"].get<std::string>(), ranks, ranks == 1 ? "" : "s", options["problem"].get<std::string>(),
-              result["rows"].get<std::int64_t>(), result["nonzeros_per_row"].get<double>(), columns,
-              columns == 1 ? "" : "s", options["precond"].get<std::string>(), options["formulation"].get<std::string>(),
-              options["published"].get<bool>() ? "; products by formulas (3) and (14)" : "");
+    print_out(
+        "Predicted: {}, {} rank{} per node; {}: {} rows, {:.4g} nonzeros in a row; {} right-hand side{}; precond {}; "
+        "{}{}\n",
+        machine["name"].get<std::string>(), ranks, ranks == 1 ? "" : "s", options["problem"].get<std::string>(),
+        result["rows"].get<std::int64_t>(), result["nonzeros_per_row"].get<double>(), columns, columns == 1 ? "" : "s",
+        options["precond"].get<std::string>(), options["formulation"].get<std::string>(),
+        options["published"].get<bool>() ? "; products by formulas (3) and (14)" : "");
     for (const auto& [name, parameter] : machine["parameters"].items())
         print_out("  {:<18} {:<18} {}\n", name, parameter["value"].dump() + " " + parameter["unit"].get<std::string>(),
                   parameter["source"].get<std::string>());
@@ -31,7 +33,8 @@ void print_head(const json& result) {
         print_out("T({}) = {}\n", method, formula.get<std::string>());
     print_out(
         "\nµs of an iteration, by part: passes over vectors, products, halos and sums as far as they are not hidden, "
-        "preconditioner.\nS = T(1)/T(p); R: the best of the family over this; P: the family's classic method on one node "
+        "preconditioner.\nS = T(1)/T(p); R: the best of the family over this; P: the family's classic method on one "
+        "node "
         "over this. How many\niterations a method takes is not predicted.\n\n");
     print_out("{:>6} {:<34} {:>11} {:>10} {:>10} {:>9} {:>10} {:>9} {:>8} {:>6} {:>8}\n", "nodes", "method", "µs/iter",
               "vectors", "A", "halo", "M^-1", "sums", "S", "R", "P");

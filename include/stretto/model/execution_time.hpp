@@ -12,7 +12,8 @@
 namespace stretto {
 
 // The execution-time model of Krasnopolsky 2019, section 3, in its letters: p nodes, N rows, C nonzeros in a row, m
-// right-hand sides, b bytes per second of a node, l bytes of a message, T seconds. Numbers in parentheses are its formulas.
+// right-hand sides, b bytes per second of a node, l bytes of a message, T seconds. Numbers in parentheses are its
+// formulas.
 
 /// A machine. Bandwidths and caches are those of a node.
 struct ModelMachine {

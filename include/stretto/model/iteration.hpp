@@ -28,8 +28,8 @@ struct MethodIteration {
     int sums() const;  ///< of a period
 };
 
-/// `spec`: NAME[:key=value,…]. Throws InputError where it is none, or where the method does not last long enough to have
-/// a period.
+/// `spec`: NAME[:key=value,…]. Throws InputError where it is none, or where the method does not last long enough to
+/// have a period.
 MethodIteration trace_iteration(const std::string& spec, Formulation formulation, bool preconditioned);
 
 /// The execution time of an iteration as Krasnopolsky 2019 writes it, formulas (13) to (19): "20 T_vec + 2 T_SpMV +

@@ -18,8 +18,8 @@ public:
     ModelMatrix(const ModelMatrix&) = delete;
 
     Global rows() const { return generator_.rows; }
-    /// Whether methods for symmetric positive definite matrices may be asked for: what generators say of themselves, and
-    /// of files whether a look at all entries speaks against it.
+    /// Whether methods for symmetric positive definite matrices may be asked for: what generators say of themselves,
+    /// and of files whether a look at all entries speaks against it.
     bool positive_definite() const { return positive_definite_; }
     /// Of the rank in the middle of so many to which rows are dealt evenly.
     Boundary boundary(int ranks) const;

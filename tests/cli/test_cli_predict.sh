@@ -1,0 +1,65 @@
+#!/bin/bash
+# stretto predict and stretto machine from the command line.
+# shellcheck disable=SC2154  # tests is of cli_checks.bash
+. "$(dirname "$0")/cli_checks.bash"
+
+fails() { ! "$@"; }
+# refused WHAT MESSAGE ARGUMENT…: exit code 2, and the first line says what is wrong.
+refused() {
+  check "$1" exits 2 1 "${@:3}"
+  check "$1: says so" says err "^stretto: .*$2"
+}
+one="predict poisson2d:100 --methods cg"
+# shellcheck disable=SC2086
+{
+refused "no problem" "problem is required" predict
+refused "an unknown problem" "poisson5d" predict poisson5d:10
+refused "no such file" "nowhere.mtx" predict nowhere.mtx
+refused "an unknown method" "there is no method 'foo'" predict poisson2d:100 --methods foo
+refused "an option that a method has not" "cg has no option" predict poisson2d:100 --methods cg:l=2
+refused "an unknown machine" "there is no machine 'foo'" $one --machine foo
+refused "a number of nodes that is none" "a number of nodes is 1 to 65536" $one --nodes 0
+refused "more ranks than rows" "10000 rows for 16384 ranks; ask for fewer nodes" $one --nodes 1024
+refused "gamma above 1" "'2' is not a number from 0 to 1" $one --gamma 2
+refused "an odd cost" "cost:3: cost:K moves an even number K of vectors" $one --nodes 1 --precond cost:3
+refused "a cost that is no number" "cost:K moves an even number" $one --nodes 1 --precond cost:x
+refused "an unknown preconditioner" "foo" $one --nodes 1 --precond foo
+refused "an unknown parameter" "'foo=1' is not PARAMETER=VALUE" $one --set foo=1
+refused "too many columns" "a number of columns from 1 to 64" $one --columns 65
+refused "a machine from one rank" "one rank has no network to measure; start one on each core" machine here.json
+
+check "a prediction" solves 1 predict poisson2d:1000 --machine lomonosov --nodes 1..1024 --gamma 1 --published \
+  --methods bicgstab improved_bicgstab pipelined_bicgstab --json p.json
+check "says the formula" says out '^T\(bicgstab\) = 18 T_vec \+ 2 T_SpMV \+ T_G\(24m\) \+ 2 T_G\(8m\)$'
+check "says what is extrapolated" says out "^The network was measured on up to 128 nodes"
+check "marks it" says out '^ +256 bicgstab .* \*$'
+check "and nothing else" fails says out '^ +128 bicgstab .* \*$'
+check "says (21)" says out "a pass over one vector \(21\)"
+check "33 points" holds p.json 'len(r["points"]) == 33'
+check "parts add up" holds p.json 'all(abs(sum(p["parts"].values()) / p["seconds_per_iteration"] - 1) < 1e-9 for p in r["points"])'
+check "one of a family is best" holds p.json \
+  'all(max(p["relative_performance"] for p in r["points"] if p["nodes"] == n) == 1 for n in (1, 32, 1024))'
+check "classic BiCGStab on a node, Improved on many" holds p.json \
+  '[x["method"] for x in r["best"]["bicgstab"]] == ["bicgstab", "improved_bicgstab"]'
+check "speed-up and P of the classic method" holds p.json \
+  'all(p["speed_up"] == p["over_classic"] for p in r["points"] if p["method"] == "bicgstab")'
+check "JSON on standard output" solves 1 predict poisson2d:100 --nodes 1 --methods cg --json -
+check "is JSON" holds out 'r["predicted"] and r["options"]["gamma"] == 0'
+check "all methods that suit" solves 1 predict convdiff2d:100,peclet=10 --nodes 1 --json all.json
+check "none for symmetric matrices" holds all.json '"cg" not in r["formulas"] and "gmres" in r["formulas"]'
+check "a file" solves 1 predict "$DATA/lsc_F_2.mtx.gz" --nodes 1 --ranks-per-node 1 --precond jacobi --json file.json
+check "two ranks say it once" solves 2 predict poisson2d:100 --nodes 1 --methods cg --json two.json
+check "as one does" holds two.json 'len(r["points"]) == 1'
+check "two ranks refuse alike" exits 2 2 predict poisson2d:100 --methods cg --machine foo
+check "in a line" lines err 1
+
+check "a machine is measured" solves 2 machine here.json
+check "in the format of simulations" holds here.json \
+  'r["ranks_per_node"] == 2 and r["network_measured_to"] == 1 and len(r["parameters"]["bandwidth_by_bytes"]["value"]) > 8'
+check "and predicts" solves 1 predict poisson2d:100 --machine here.json --nodes 1,2 --methods cg pipelined_cg
+check "says that its network is extrapolated" says out "measured on up to 1 node; what is said of more"
+
+sed 's/"network_measured_to": 1/"network_measured_to": 0.5/' here.json >half.json
+refused "half a node" "network_measured_to is out of range" $one --machine half.json
+}
+finish
