@@ -2,11 +2,10 @@
 """Which method takes the shortest iteration, where? What `stretto predict` says for the tables and figures of Krasnopolsky
 2019, for all families on a cluster, and how far it is from simulated times."""
 
-import json
 import math
 import statistics
 
-from . import picture, run, simulated
+from . import picture, simulated
 from .simulated import tables
 from .text import NONE, points, spread, table
 
@@ -40,19 +39,15 @@ GRIDS = (250, 500, 1000, 2000, 4000, 8000)
 VALIDATED = (("poisson2d:1000", "lomonosov", ()), ("poisson3d:100", "lomonosov", ()), ("poisson2d:1000", "cori", ()),
              ("poisson2d:1000", "lomonosov", ("--precond", "cost:20")),
              ("poisson2d:1000", "lomonosov", ("--columns", "4")))
-COMPARED = ("cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=2", "s_step_cg", "bicgstab", "improved_bicgstab",
+COMPARED = ("cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "improved_bicgstab",
             "reordered_bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres", "s_step_gmres")
 
 options = simulated.options
 
 
 def predict(study, problem, *words):
-    """What stretto predict says, as JSON."""
-    command = [study.stretto.path, "predict", problem, *map(str, words), "--json", "-"]
-    code, out, err = run.call(command)
-    if code:
-        raise run.Failed(f"{' '.join(map(str, command))}: {err.strip()[-200:]}")
-    return json.loads(out)
+    """What stretto predict says."""
+    return study.stretto.json("predict", problem, *words)
 
 
 def by_nodes(result, value):

@@ -56,6 +56,7 @@ ModelSystem ModelSystem::published() const {
     paper.product = {N * 4 * (3 * C + 1), N * 8 * (C + 1)};
     paper.boundary = [own = boundary](int ranks) {
         Boundary all = own(ranks);
+        all.message = all.halo;
         all.interface = all.halo = 0;
         return all;
     };
