@@ -16,7 +16,7 @@ refused "no problem" "problem is required" predict
 refused "an unknown problem" "poisson5d" predict poisson5d:10
 refused "no such file" "nowhere.mtx" predict nowhere.mtx
 refused "an unknown method" "there is no method 'foo'" predict poisson2d:100 --methods foo
-refused "an option that a method has not" "cg has no option" predict poisson2d:100 --methods cg:l=2
+refused "an option that a method has not" "cg: unknown option 'l'" predict poisson2d:100 --methods cg:l=2
 refused "an unknown machine" "there is no machine 'foo'" $one --machine foo
 refused "a number of nodes that is none" "a number of nodes is 1 to 65536" $one --nodes 0
 refused "more ranks than rows" "10000 rows for 16384 ranks; ask for fewer nodes" $one --nodes 1024
@@ -51,7 +51,7 @@ check "a file" solves 1 predict "$DATA/lsc_F_2.mtx.gz" --nodes 1 --ranks-per-nod
 check "two ranks say it once" solves 2 predict poisson2d:100 --nodes 1 --methods cg --json two.json
 check "as one does" holds two.json 'len(r["points"]) == 1'
 check "two ranks refuse alike" exits 2 2 predict poisson2d:100 --methods cg --machine foo
-check "in a line" lines err 1
+check "and say so" says err "^stretto: there is no machine 'foo'"
 
 check "a machine is measured" solves 2 machine here.json
 check "in the format of simulations" holds here.json \

@@ -30,6 +30,7 @@ public:
           machine_(model_machine(machine_file_)),
           gamma_(arguments.gamma >= 0 ? arguments.gamma : gamma_of(machine_file_)),
           matrix_(arguments.problem) {
+        for (const auto& method : arguments.methods) (void)asked_method(method);
         if (arguments.ranks_per_node > 0) machine_.ranks_per_node = arguments.ranks_per_node;
         check_rows();
         system_ = matrix_.system(arguments.precond, Storage(arguments.storage));

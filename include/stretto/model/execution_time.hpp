@@ -62,7 +62,7 @@ struct ModelSystem {
     std::function<Boundary(int ranks)> boundary;
 
     /// As the paper has it: (3), where x is read again for every nonzero, and (14), where all of a product hides the
-    /// exchange, of which l in (8) is all that a rank receives.
+    /// exchange, of which l in (8) is all that a rank receives where ranks are few: the same on any number of nodes.
     ModelSystem published() const;
 };
 
