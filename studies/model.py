@@ -20,7 +20,7 @@ PRINTED = {("lomonosov", 1): (.106, .109, .12, .115, .119, .143), ("lomonosov", 
 OF_TABLE_A7 = {"lomonosov": 32e9, "lomonosov2": 60e9}
 FITTED = {"lomonosov": 33.85e9, "lomonosov2": 62.5e9}
 BANDWIDTHS = {"memory": ("--set", "cache=0"), "cache": ("--set", "cache=1e18")}
-PAPER = ("--machine", "lomonosov", "--set", "kernel=0", "--published", "--nodes", "1..1024")
+PAPER = ("--machine", "lomonosov", "--published", "--nodes", "1..1024")
 # Of each figure: methods, and by panel its name and options; rows of panels as printed.
 GAMMAS = (1, 0.5, 0)
 FIGURES = {
@@ -65,7 +65,7 @@ def measure(study):
         for name, b in (("A.7", OF_TABLE_A7), ("fitted", FITTED)):
             times = []
             for methods, more in ((PLAIN, ()), (PRECONDITIONED, ("--precond", "cost:2"))):
-                found = predict(study, "poisson3d:200", "--machine", machine, "--set", "cache=0", "--set", "kernel=0", "--set",
+                found = predict(study, "poisson3d:200", "--machine", machine, "--set", "cache=0", "--set",
                                 f"memory_bandwidth={b[machine]}", "--published", "--nodes", 1, "--columns", m, *more,
                                 "--methods", *methods)
                 times += [point["seconds_per_iteration"] for point in found["points"]]

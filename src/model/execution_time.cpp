@@ -82,9 +82,10 @@ double ExecutionTime::T_SpMV(int p, int vectors) const {
     const auto [rows, interface, halo, message, neighbours] = system_.boundary(p * machine_.ranks_per_node);
     const double T_mul = this->T_mul(p, vectors);
     if (neighbours == 0) return T_mul;
-    // Interior rows hide the exchange; of the others the product begins when it has ended.
-    const double after = interface / rows * T_mul;
-    return std::max(T_mul - after, machine_.T_L(8 * m_ * message, p)) + after;
+    // Interior rows hide the way of the messages, and not what a processor does at its ends of them; of the others the
+    // product begins when they are there.
+    const double after = interface / rows * T_mul, ends = 2 * machine_.message;
+    return neighbours * ends + std::max(T_mul - after, machine_.T_L(8 * m_ * message, p) - ends) + after;
 }
 
 double ExecutionTime::T_prec(int p, int vectors) const {

@@ -53,6 +53,12 @@ check "as one does" holds two.json 'len(r["points"]) == 1'
 check "two ranks refuse alike" exits 2 2 predict poisson2d:100 --methods cg --machine foo
 check "and say so" says err "^stretto: there is no machine 'foo'"
 
+refused "a plot of no kind" "plot.txt" $one --nodes 1 --plot plot.txt
+if command -v gnuplot >/dev/null || python3 -c 'import matplotlib' 2>/dev/null; then
+  check "a plot" solves 1 predict poisson2d:100 --nodes 1..16 --methods cg pipelined_cg --plot plot.svg
+  check "is there" says plot.svg "<svg"
+fi
+
 check "a machine is measured" solves 2 machine here.json
 check "in the format of simulations" holds here.json \
   'r["ranks_per_node"] == 2 and r["network_measured_to"] == 1 and len(r["parameters"]["bandwidth_by_bytes"]["value"]) > 8'

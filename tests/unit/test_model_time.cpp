@@ -38,6 +38,10 @@ TEST(Formulas, OfPipelinesKnowHowManySumsAreInFlight) {
     EXPECT_EQ(formula_of("deep_pipelined_cg:l=3", false),
               "max(17 T_vec + T_SpMV + γ T_G(32m), (17 T_vec + T_G(32m))/3)");
     EXPECT_EQ(formula_of("s_step_cg:s=4", false), "13 T_vec + T_SpMV + 0.25 T_G(904m)");
+    for (const auto* spec : {"gmres:m=5", "gmres:m=300", "pipelined_gmres:l=4,m=60", "pipelined_s_step_gmres:t=3,l=2",
+                             "deep_pipelined_cg:l=10", "s_step_cg:s=10", "pipelined_s_step_cg:s=2"})
+        EXPECT_NO_THROW((void)formula_of(spec, true)) << spec;
+    EXPECT_THROW((void)formula_of("cg:l=2", false), InputError);
 }
 
 // What the model is made of is what `stretto list` shows.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "../command.hpp"
 #include "../files.hpp"
@@ -14,6 +15,7 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
+#include "stretto/io/problem.hpp"
 #include "stretto/model/matrix.hpp"
 
 using namespace stretto;
@@ -34,7 +36,10 @@ public:
         if (arguments.ranks_per_node > 0) machine_.ranks_per_node = arguments.ranks_per_node;
         check_rows();
         system_ = matrix_.system(arguments.precond, Storage(arguments.storage));
-        if (arguments.published) system_ = system_.published();
+        if (arguments.published) {
+            system_ = system_.published();
+            machine_.kernel = machine_.message = 0;  // contained in bandwidths and laws
+        }
         const auto formulation = arguments.formulation == "basic" ? Formulation::basic : Formulation::merged;
         for (const auto& method : methods_asked())
             iterations_.push_back(trace_iteration(method, formulation, arguments.precond != "none"));
@@ -213,19 +218,26 @@ void add(CLI::App& app, PredictArguments& arguments) {
         ->capture_default_str();
     add_storage_option(app, arguments.storage);
     app.add_flag("--published", arguments.published,
-                 "Products as Krasnopolsky 2019 has them: bytes by formula (3), all of a product hides its halo (14)");
+                 "Products as Krasnopolsky 2019 has them: bytes by formula (3), all of a product hides its halo (14); "
+                 "no costs of kernels");
     app.add_option("--set", arguments.settings, "PARAMETER=VALUE or PARAMETER=xFACTOR of the machine, or LAW=C0,C1,…");
     add_json_option(app, arguments.json_file, "formulas, parameters and times");
+    app.add_option("--plot", arguments.plot,
+                   "Draw the speed-up over the classic method on one node: FILE.png or FILE.svg");
 }
 
 /// Every rank predicts, so that all refuse alike; one of them says it.
 int run(const Context& context, const PredictArguments& arguments) {
-    check_outputs(*context.mpi, {arguments.machine}, arguments.json_file);
+    check_outputs(*context.mpi, {arguments.machine, file_of_problem(arguments.problem)}, arguments.json_file,
+                  {arguments.plot});
+    std::optional<Plot> plot;
+    if (!arguments.plot.empty()) plot.emplace(arguments.plot, Plot::Axes{"nodes", "speed-up", true});
     const json result = Prediction(arguments).result();
     agree(*context.mpi, [&] {
         if (context.mpi->rank() != 0) return;
         if (arguments.json_file != "-") print_prediction(result);
         if (!arguments.json_file.empty()) write_json(arguments.json_file, result);
+        if (plot) plot_prediction(result, *plot);
     });
     return exit_converged;
 }

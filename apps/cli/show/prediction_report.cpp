@@ -52,6 +52,18 @@ void print_point(const json& point) {
 
 }  // namespace
 
+void plot_prediction(const json& result, Plot& plot) {
+    for (const auto& [method, formula] : result["formulas"].items()) {
+        std::vector<std::pair<double, double>> curve;
+        for (const auto& point : result["points"])
+            if (point["method"] == method)
+                curve.emplace_back(point["nodes"].get<double>(), point["over_classic"].get<double>());
+        plot.add(method, std::move(curve), false);
+    }
+    plot.write(fmt::format("predicted: {}, {}", result["options"]["problem"].get<std::string>(),
+                           result["machine"]["name"].get<std::string>()));
+}
+
 void print_prediction(const json& result) {
     print_head(result);
     for (const auto& point : result["points"]) print_point(point);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "plot.hpp"
+
 /// The arguments of `stretto predict`.
 struct PredictArguments {
     std::string problem, machine = "cori", nodes = "1..1024";
@@ -15,8 +17,11 @@ struct PredictArguments {
     double gamma = -1;       ///< below 0: the machine's
     bool published = false;
     std::vector<std::string> settings;
-    std::string json_file;
+    std::string json_file, plot;
 };
 
 /// What is said of a prediction: `result`, as the JSON has it, in words and a table.
 void print_prediction(const nlohmann::ordered_json& result);
+
+/// P over the nodes, a curve for each method.
+void plot_prediction(const nlohmann::ordered_json& result, Plot& plot);
