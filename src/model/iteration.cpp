@@ -15,15 +15,15 @@
 namespace stretto {
 namespace {
 
-/// A diagonal operator with random entries from `smallest` to `largest`. Hands its rows on, as sparse matrices and
-/// jacobi do.
+/// A diagonal operator with random entries from `smallest` to `largest`.
 struct Diagonal {
     double smallest, largest;
+    bool rows_on;
     void apply(MultiVector<double> x, MultiVector<double> y, const RowWork& work) const {
         apply(x, y);
         work(0, 0, y.rows());
     }
-    int parts() const { return 1; }
+    int parts() const { return rows_on; }
     void apply(MultiVector<double> x, MultiVector<double> y) const {
         for (Index row = 0; row < x.rows(); ++row)
             y(row) = (smallest + (largest - smallest) * (1 + uniform(1, row)) / 2) * x(row);
@@ -100,7 +100,7 @@ private:
 
 int MethodIteration::sums() const { return static_cast<int>(std::ranges::count(events, Step::start, &Event::kind)); }
 
-MethodIteration trace_iteration(const std::string& spec, Formulation formulation, bool preconditioned) {
+MethodIteration trace_iteration(const std::string& spec, Formulation formulation, bool preconditioned, bool rows_on) {
     const Spec parsed = parse_spec(spec);
     const Method& method = find_method(parsed.name);
     const Options options(parsed, method.options);
@@ -110,7 +110,7 @@ MethodIteration trace_iteration(const std::string& spec, Formulation formulation
     const int rows = 256 + 2 * most;
     std::vector<double> b(static_cast<std::size_t>(rows), 1.0), x(b.size(), 0.0);
     // As many iterations leave something of a residual where the largest eigenvalue is that large.
-    const Diagonal A{1, std::max(100.0, std::pow(most / 9.0, 2))}, M{0.99, 1};
+    const Diagonal A{1, std::max(100.0, std::pow(most / 9.0, 2)), true}, M{0.99, 1, rows_on};
     Trace trace(0);
     trace.keep_steps();
     SolveOptions solving;

@@ -32,6 +32,16 @@ TEST(Formulas, OfBicgstabMethodsAreThoseOfThePaper) {
               "max(T_SpMV + T_prec + γ T_G(32m), T_G(32m))");
 }
 
+// A preconditioner that keeps its rows to itself: its result is read again.
+TEST(Formulas, KnowWhetherRowsAreHandedOn) {
+    const auto vectors = [](bool rows_on) {
+        double sum = 0;
+        for (const auto& event : trace_iteration("cg", Formulation::merged, true, rows_on).events) sum += event.vectors;
+        return sum;
+    };
+    EXPECT_GT(vectors(false), vectors(true));
+}
+
 // Depth l: three products, or three sums, are under way for each iteration.
 TEST(Formulas, OfPipelinesKnowHowManySumsAreInFlight) {
     EXPECT_EQ(formula_of("deep_pipelined_cg:l=1", false), "11 T_vec + max(T_SpMV + γ T_G(16m), T_G(16m))");

@@ -41,12 +41,13 @@ public:
             machine_.kernel = machine_.message = 0;  // contained in bandwidths and laws
         }
         const auto formulation = arguments.formulation == "basic" ? Formulation::basic : Formulation::merged;
-        for (const auto& method : methods_asked())
-            iterations_.push_back(trace_iteration(method, formulation, arguments.precond != "none"));
+        const auto trace = [&](const std::string& method) {
+            return trace_iteration(method, formulation, arguments.precond != "none", system_.rows_on);
+        };
+        for (const auto& method : methods_asked()) iterations_.push_back(trace(method));
         for (const auto& iteration : iterations_) {
             const std::string classic(method_of(iteration).classic);
-            if (!classics_.contains(classic))
-                classics_[classic] = trace_iteration(classic, formulation, arguments.precond != "none");
+            if (!classics_.contains(classic)) classics_[classic] = trace(classic);
         }
     }
 

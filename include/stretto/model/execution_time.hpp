@@ -59,6 +59,7 @@ struct ModelSystem {
     double N = 0, C = 0;
     double stored = 0;  ///< bytes of matrix and preconditioner
     Moved product{}, preconditioner{};
+    bool rows_on = false;  ///< whether the preconditioner hands its rows on (trace_iteration)
     std::function<Boundary(int ranks)> boundary;
 
     /// As the paper has it: (3), where x is read again for every nonzero, and (14), where all of a product hides the

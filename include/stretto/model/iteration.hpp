@@ -28,9 +28,10 @@ struct MethodIteration {
     int sums() const;  ///< of a period
 };
 
-/// `spec`: NAME[:key=value,…]. Throws InputError where it is none, or where the method does not last long enough to
-/// have a period.
-MethodIteration trace_iteration(const std::string& spec, Formulation formulation, bool preconditioned);
+/// `spec`: NAME[:key=value,…]. `rows_on`: M hands its rows on to what follows, as jacobi does. Throws InputError where
+/// there is no such method, or where it does not last long enough to have a period.
+MethodIteration trace_iteration(const std::string& spec, Formulation formulation, bool preconditioned,
+                                bool rows_on = true);
 
 /// The execution time of an iteration as Krasnopolsky 2019 writes it, formulas (13) to (19): "20 T_vec + 2 T_SpMV +
 /// T_G(56m)". Periods are said as the mean of their iterations. Sums of which several are in flight at once:
