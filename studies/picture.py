@@ -162,7 +162,7 @@ def best_of(title, labels, xs, ys, cells, colours, size=46):
         canvas.text(x + 18, 54, name)
         x += 36 + CHARACTER * len(name)
     for r, b in enumerate(reversed(ys)):
-        canvas.text(left - 8, top + 26 * r + 17, f"{b:.2g}" if b >= 1000 else f"{b:g}", fill=FAINT, anchor="end")
+        canvas.text(left - 8, top + 26 * r + 17, f"{b:.3g}" if b >= 1000 else f"{b:g}", fill=FAINT, anchor="end")
         for c, a in enumerate(xs):
             if (a, b) in cells:
                 canvas.add("rect", x=float(left + size * c), y=float(top + 26 * r), width=size - 1, height=25,
