@@ -19,11 +19,7 @@ using json = nlohmann::ordered_json;
 namespace {
 
 /// To four digits: more would be noise.
-double rounded(double value) {
-    if (value == 0) return 0;
-    const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 3);
-    return std::round(value / unit) * unit;
-}
+double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 json parameter(const json& value, const char* unit, const std::string& source) {
     return {{"value", value}, {"unit", unit}, {"source", source}};
