@@ -47,7 +47,7 @@ void check(const json& machine, const std::string& file) {
     const auto out_of_range = [&](const std::string& name) {
         return InputError(fmt::format("{}: {} is out of range", file, name));
     };
-    refuse_others(machine, {"name", "platform", "ranks_per_node", "network_measured_to", "parameters"},
+    refuse_others(machine, {"name", "platform", "ranks_per_node", "parameters", "network_measured_to"},
                   file + ": a machine");
     if (const auto nodes = machine.value("network_measured_to", 1.0); !(nodes >= 1) || nodes != std::floor(nodes))
         throw out_of_range("network_measured_to");
