@@ -1,5 +1,6 @@
 #!/bin/bash
 # Communication seen from the command line: what was measured, emulated latency, progress modes, traces, the machine file.
+# shellcheck disable=SC2154  # limit and words are of cli_checks.bash
 . "$(dirname "$0")/cli_checks.bash"
 
 # ---- measuring ----
@@ -26,7 +27,7 @@ for ranks in 2 3; do
     "[c for c in r['configurations'] if c['ranks'] == $ranks][0]['all_reduce']['c1'] >= 0"
 done
 start 2
-check "overlap on a core for two" timeout -k 5 $limit taskset -c 0 "${words[@]}" overlap --repetitions 1 --json overlap.json
+check "overlap on a core for two" timeout -k 5 "$limit" taskset -c 0 "${words[@]}" overlap --repetitions 1 --json overlap.json
 check "says that a rank had to wait for it" holds overlap.json \
   "__import__('re').search('kept a rank from its core for [0-9]+ % of the time.* measure again|2 ranks on 1 core', r['advice'])"
 check "one entry for each number of ranks" holds machine.json "[c['ranks'] for c in r['configurations']] == [2, 3]"
