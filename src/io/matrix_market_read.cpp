@@ -15,6 +15,7 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/io/matrix_market.hpp"
+#include "stretto/io/petsc_binary.hpp"
 
 namespace stretto {
 namespace {
@@ -272,6 +273,7 @@ std::vector<std::vector<Entry<double>>> Reader::entries(const Partition& partiti
 }  // namespace
 
 DistributedRows read_matrix(const Comm& comm, const std::string& path, int threads, const Progress& progress) {
+    if (is_petsc_binary(comm, path)) return read_petsc_matrix(comm, path);
     Reader reader(comm, path, threads, progress);
     const Header& header = reader.header();
     if (header.rows != header.columns)
@@ -293,6 +295,7 @@ DistributedRows read_matrix(const Comm& comm, const std::string& path, int threa
 
 ArrayFile read_array(const Comm& comm, const std::string& path, const Partition& partition, int threads,
                      const Progress& progress) {
+    if (is_petsc_binary(comm, path)) return {read_petsc_vector(comm, path, partition), 1};
     Reader reader(comm, path, threads, progress);
     const Header& header = reader.header();
     if (header.rows != partition.rows())

@@ -134,6 +134,7 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                         {"ranks", comm.size()},
                         {"threads", run.threads},
                         {"instruction_set", instruction_set()},
+                        {"device", run.device},
                         {"rtol", run.rtol},
                         {"atol", run.atol},
                         {"max_iterations", run.max_iterations},

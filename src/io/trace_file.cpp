@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -25,10 +26,11 @@ void write_trace(const Comm& comm, const Trace& trace, const std::string& path) 
     // Perfetto takes 0 for the idle thread and a thread numbered as its process for the main one.
     constexpr int tracks_of_a_rank = 1000;
     const auto thread = [&](int track) { return Global{rank + 1} * tracks_of_a_rank + track; };
-    int last_track = Trace::reductions;
+    int last_track = Trace::reductions, last_thread = -1;
     std::string text;
     for (const auto& [name, track, begin, end, cost] : trace.spans()) {
-        last_track = std::max(last_track, track);
+        (track < Trace::tasks ? last_track : last_thread) =
+            track < Trace::tasks ? std::max(last_track, track) : std::max(last_thread, track - Trace::tasks);
         const auto moved = cost.group ? fmt::format(R"(,"args":{{"reads":{},"writes":{},"dots":{}}})", cost.reads,
                                                     cost.writes, cost.dots)
                                       : "";
@@ -47,8 +49,14 @@ void write_trace(const Comm& comm, const Trace& trace, const std::string& path) 
     describe("thread_name", Trace::methods, "method");
     describe("thread_name", Trace::kernels, "kernels");
     describe("thread_name", Trace::exchanges, "halo exchange in flight");
+    if (std::ranges::find(trace.spans(), Trace::device, &Trace::Span::track) != trace.spans().end()) {
+        describe("thread_name", Trace::device, "device");
+        describe("thread_name", Trace::copies, "copies from the device");
+    }
     for (int track = Trace::reductions; track <= last_track; ++track)
         describe("thread_name", track, "reduction in flight");
+    for (int t = 0; t <= last_thread; ++t)
+        describe("thread_name", Trace::tasks + t, fmt::format("tasks, thread {}", t));
 
     // One rank after the other: the whole may be larger than rank 0 has memory for.
     constexpr int tag = 14;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Matrix Market files, plain or gzipped (by content when read, by the name's ending .gz when written).
-// Everything here is collective; rank 0 alone touches the file. Errors are InputErrors with the same message
-// on all ranks.
+// Matrix Market files, plain or gzipped (by content when read, by the name's ending .gz when written); a file that
+// PETSc wrote is read as petsc_binary.hpp says. Everything here is collective; rank 0 alone touches the file. Errors
+// are InputErrors with the same message on all ranks.
 
 #include <functional>
 #include <span>

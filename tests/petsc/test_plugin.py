@@ -1,0 +1,442 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_plugin.py PLUGIN: what a program of PETSc's may ask of a KSP, asked of type `stretto`, on any number of ranks. Skipped
+(77) where petsc4py is not installed."""
+
+import ctypes
+import sys
+import unittest
+
+try:
+    import petsc4py
+    petsc4py.init(["test_plugin.py", "-dll_append", sys.argv[1]])
+    from petsc4py import PETSc
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing} (python3-petsc4py)")
+    sys.exit(77)
+
+CG = ["cg", "pipelined_cg", "predict_and_recompute_cg", "deep_pipelined_cg:l=2", "s_step_cg", "minres"]
+GENERAL = ["bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres", "gmres:flexible=1"]
+
+
+def matrix(n=30, wind=0.0, sign=1.0, block=1, kind="aij", ends=4.0):
+    """Five points on n × n, with wind not symmetric; rows that sum up to zero for ends = 0."""
+    A = PETSc.Mat().create()
+    A.setSizes(n * n)
+    A.setType(kind)
+    A.setPreallocationNNZ((5, 5))
+    A.setOption(PETSc.Mat.Option.NEW_NONZERO_ALLOCATION_ERR, False)
+    if kind == "sbaij":
+        A.setOption(PETSc.Mat.Option.IGNORE_LOWER_TRIANGULAR, True)
+    for row in range(*A.getOwnershipRange()):
+        i, j = divmod(row, n)
+        others = [(i + di, j + dj, value) for di, dj, value in
+                  ((-1, 0, 1 + wind), (1, 0, 1 - wind), (0, -1, 1 + wind), (0, 1, 1 - wind))
+                  if 0 <= i + di < n and 0 <= j + dj < n]
+        A.setValue(row, row, sign * (ends or float(len(others))))
+        for k, m, value in others:
+            A.setValue(row, k * n + m, -sign * value)
+    A.assemble()
+    return A
+
+
+def solver(A, method=None, pc="jacobi", rtol=1e-8, **options):
+    database = PETSc.Options()
+    chosen = {**({"method": method} if method else {}), **options}
+    for name, value in chosen.items():
+        database[f"test_ksp_stretto_{name}"] = value
+    ksp = PETSc.KSP().create()
+    ksp.setOptionsPrefix("test_")
+    ksp.setOperators(A)
+    ksp.setType("stretto")
+    ksp.getPC().setType(pc)
+    ksp.setTolerances(rtol=rtol)
+    ksp.setFromOptions()
+    for name in chosen:
+        database.delValue(f"test_ksp_stretto_{name}")
+    return ksp
+
+
+def vectors(A, seed=1):
+    x, b = A.createVecs()
+    first, last = b.getOwnershipRange()
+    b.setArray(numpy.random.default_rng(seed).standard_normal(b.getSize())[first:last])
+    return b, x
+
+
+def residual(A, b, x, transposed=False):
+    r = b.duplicate()
+    (A.multTranspose if transposed else A.mult)(x, r)
+    r.aypx(-1, b)
+    return r.norm() / b.norm()
+
+
+def mat_solve(ksp, B, X):
+    """KSPMatSolve, which older petsc4py do not have."""
+    if hasattr(ksp, "matSolve"):
+        return ksp.matSolve(B, X)
+    with open("/proc/self/maps") as maps:
+        petsc = ctypes.CDLL(next(line.split()[-1] for line in maps if "libpetsc" in line))
+    code = petsc.KSPMatSolve(*(ctypes.c_void_p(each.handle) for each in (ksp, B, X)))
+    if code:
+        raise PETSc.Error(code)
+
+
+class Solves(unittest.TestCase):
+    def check(self, ksp, A, b, x, transposed=False, at_most=1.0000001e-8):
+        (ksp.solveTranspose if transposed else ksp.solve)(b, x)
+        self.assertGreater(ksp.getConvergedReason(), 0)
+        self.assertLessEqual(residual(A, b, x, transposed), at_most)
+        return ksp.getIterationNumber()
+
+    def test_methods_and_matrices(self):
+        for methods, wind in ((CG, 0.0), (GENERAL, 0.3)):
+            A = matrix(wind=wind)
+            for method in methods:
+                for products in ("mult", "convert", "auto"):
+                    with self.subTest(method=method, products=products):
+                        b, x = vectors(A)
+                        self.check(solver(A, method, matrix=products), A, b, x)
+
+    def test_automatic_method(self):
+        A = matrix()
+        b, x = vectors(A)
+        self.check(solver(A), A, b, x)
+        A.setOption(PETSc.Mat.Option.SPD, True)
+        self.check(solver(A), A, b, x)
+
+    def test_kinds_of_matrices(self):
+        for kind in ("aij", "baij", "sbaij"):
+            A = matrix(kind=kind)
+            b, x = vectors(A)
+            self.check(solver(A, "cg", matrix="convert"), A, b, x)
+
+    def test_iterations_are_those_of_petsc(self):
+        A = matrix()
+        for method, name in (("cg", "cg"), ("gmres", "gmres")):
+            b, x = vectors(A)
+            ours = self.check(solver(A, method, verify="recurrence"), A, b, x, at_most=1e-7)
+            stock = PETSc.KSP().create()
+            stock.setOperators(A)
+            stock.setType(name)
+            stock.setNormType(PETSc.KSP.NormType.UNPRECONDITIONED)
+            if name == "gmres":
+                stock.setPCSide(PETSc.PC.Side.RIGHT)
+            stock.getPC().setType("jacobi")
+            stock.setTolerances(rtol=1e-8)
+            stock.solve(b, x)
+            self.assertLessEqual(abs(ours - stock.getIterationNumber()), 1)
+
+    def test_monitors_and_history(self):
+        A = matrix()
+        for method in ("cg", "gmres"):
+            b, x = vectors(A)
+            told = []
+            ksp = solver(A, method, verify="recurrence")
+            ksp.setMonitor(lambda ksp, its, norm: told.append((its, norm)))
+            ksp.setConvergenceHistory()
+            its = self.check(ksp, A, b, x, at_most=1e-7)
+            self.assertEqual([n for n, _ in told], list(range(its + 1)))
+            self.assertAlmostEqual(told[0][1], b.norm())
+            numpy.testing.assert_allclose(ksp.getConvergenceHistory(), [norm for _, norm in told])
+
+    def test_true_residual_while_it_runs(self):
+        A = matrix()
+        for method in ("cg", "bicgstab"):
+            b, x = vectors(A)
+            told = []
+
+            def monitor(ksp, its, norm):
+                told.append((norm, ksp.buildResidual().norm()))
+            ksp = solver(A, method)
+            ksp.setMonitor(monitor)
+            self.check(ksp, A, b, x)
+            for recursive, true in told:
+                self.assertAlmostEqual(recursive / true, 1, delta=1e-3, msg=method)
+
+    def test_test_of_a_program(self):
+        A = matrix()
+        for method in ("cg", "gmres"):
+            b, x = vectors(A)
+            ksp = solver(A, method)
+            ksp.setConvergenceTest(lambda ksp, its, norm: PETSc.KSP.ConvergedReason.CONVERGED_STEP_LENGTH
+                                   if its == 7 else PETSc.KSP.ConvergedReason.ITERATING)
+            ksp.solve(b, x)
+            self.assertEqual((ksp.getIterationNumber(), ksp.getConvergedReason()),
+                             (7, PETSc.KSP.ConvergedReason.CONVERGED_STEP_LENGTH))
+            self.assertGreater(x.norm(), 0)
+
+    def test_norm_none_does_all_iterations(self):
+        A = matrix()
+        for method in ("cg", "gmres", "bicgstab"):
+            b, x = vectors(A)
+            ksp = solver(A, method)
+            ksp.setNormType(PETSc.KSP.NormType.NONE)
+            ksp.setTolerances(max_it=5)
+            PETSc.Options()["test_ksp_convergence_test"] = "skip"
+            ksp.setFromOptions()
+            PETSc.Options().delValue("test_ksp_convergence_test")
+            ksp.solve(b, x)
+            self.assertEqual((ksp.getIterationNumber(), ksp.getConvergedReason()),
+                             (5, PETSc.KSP.ConvergedReason.CONVERGED_ITS))
+
+    def test_limits(self):
+        A = matrix()
+        for method in ("cg", "gmres"):
+            b, x = vectors(A)
+            ksp = solver(A, method)
+            ksp.setTolerances(max_it=4)
+            ksp.solve(b, x)
+            self.assertEqual((ksp.getIterationNumber(), ksp.getConvergedReason()),
+                             (4, PETSc.KSP.ConvergedReason.DIVERGED_MAX_IT))
+            self.assertGreater(x.norm(), 0)
+            self.check(solver(A, method, rtol=0.1), A, b, x, at_most=0.1)
+
+    def test_guesses(self):
+        A = matrix()
+        for method in ("cg", "gmres"):
+            b, x = vectors(A)
+            ksp = solver(A, method)
+            first = self.check(ksp, A, b, x)
+            ksp.setInitialGuessNonzero(True)
+            self.assertLessEqual(self.check(ksp, A, b, x), 1)
+            x.scale(1.001)
+            self.assertLess(self.check(ksp, A, b, x), first)
+
+    def test_zero_right_hand_side(self):
+        A = matrix()
+        for method in ("cg", "gmres", "bicgstab"):
+            b, x = vectors(A)
+            b.set(0)
+            ksp = solver(A, method)
+            ksp.solve(b, x)
+            self.assertGreater(ksp.getConvergedReason(), 0)
+            self.assertEqual((ksp.getIterationNumber(), x.norm()), (0, 0))
+
+    def test_left_preconditioning(self):
+        A = matrix(wind=0.3)
+        for method in ("gmres", "bicgstab"):
+            for products in ("mult", "convert"):
+                b, x = vectors(A)
+                ksp = solver(A, method, pc="sor" if b.getComm().size == 1 else "bjacobi", matrix=products)
+                ksp.setPCSide(PETSc.PC.Side.LEFT)
+                self.check(ksp, A, b, x, at_most=1e-6)
+                self.assertEqual(ksp.getNormType(), PETSc.KSP.NormType.PRECONDITIONED)
+
+    def test_transposed(self):
+        A = matrix(wind=0.3)
+        for method in ("gmres", "bicgstab"):
+            for products in ("mult", "convert"):
+                b, x = vectors(A)
+                ksp = solver(A, method, matrix=products)
+                self.check(ksp, A, b, x, transposed=True)
+                self.check(ksp, A, b, x)
+                self.check(ksp, A, b, x, transposed=True)
+
+    def test_many_right_hand_sides(self):
+        for method, wind in (("cg", 0.0), ("gmres", 0.3), ("pipelined_bicgstab", 0.3)):
+            for products in ("mult", "convert"):
+                A = matrix(wind=wind)
+                columns = 5
+                B = PETSc.Mat().createDense((A.getSizes()[0], (None, columns)))
+                B.setUp()
+                X = B.duplicate()
+                for each in (B, X):
+                    each.assemble()
+                first, last = B.getOwnershipRange()
+                B.getDenseArray()[:] = numpy.random.default_rng(3).standard_normal((B.getSize()[0], columns))[first:last]
+                ksp = solver(A, method, matrix=products)
+                mat_solve(ksp, B, X)
+                self.assertGreater(ksp.getConvergedReason(), 0)
+                for j in range(columns):
+                    self.assertLess(residual(A, B.getColumnVector(j), X.getColumnVector(j)), 1.01e-8)
+
+    def test_negative_definite(self):
+        A = matrix(sign=-1.0)
+        for method in ("cg", "pipelined_cg", "deep_pipelined_cg:l=1"):
+            for pc in ("none", "jacobi", "bjacobi"):
+                for products in ("mult", "convert"):
+                    with self.subTest(method=method, pc=pc, products=products):
+                        b, x = vectors(A)
+                        ksp = solver(A, method, pc=pc, matrix=products)
+                        self.check(ksp, A, b, x)
+                        self.check(ksp, A, b, x)
+
+    def test_indefinite_is_said(self):
+        A = matrix()
+        A.shift(-2.0)
+        b, x = vectors(A)
+        ksp = solver(A, "cg", pc="none")
+        ksp.solve(b, x)
+        self.assertLess(ksp.getConvergedReason(), 0)
+
+    def test_null_space(self):
+        A = matrix(ends=0)
+        A.setNullSpace(PETSc.NullSpace().create(constant=True))
+        for method in ("cg", "gmres", "bicgstab"):
+            for products in ("mult", "convert"):
+                b, x = vectors(A)
+                A.getNullSpace().remove(b)
+                self.check(solver(A, method, matrix=products), A, b, x, at_most=1.01e-8)
+                self.assertLess(abs(x.sum()), 1e-6 * x.norm())
+
+    def test_new_values_and_new_patterns(self):
+        A = matrix()
+        for products in ("auto", "convert", "mult"):
+            ksp = solver(A, "cg", matrix=products)
+            b, x = vectors(A)
+            for step in range(4):
+                if step > 1:
+                    A.scale(1.5)
+                    A.shift(0.01 * step)
+                self.check(ksp, A, b, x)
+            other = matrix(n=30, ends=5.0)
+            ksp.setOperators(other)
+            self.check(ksp, other, b, x)
+            small = matrix(n=11)
+            ksp.reset()
+            ksp.setOperators(small)
+            b, x = vectors(small)
+            self.check(ksp, small, b, x)
+
+    def test_view_names_the_method(self):
+        A = matrix()
+        b, x = vectors(A)
+        ksp = solver(A, "pipelined_cg")
+        self.check(ksp, A, b, x)
+        viewer = PETSc.Viewer().createASCII("/dev/null")
+        ksp.view(viewer)
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, work):
+        PETSc.Sys.pushErrorHandler("ignore")
+        try:
+            self.assertRaises(PETSc.Error, work)
+        finally:
+            PETSc.Sys.popErrorHandler()
+
+    def test_bad_options(self):
+        A = matrix()
+        for name, value in (("method", "conjugate"), ("method", "cg:l=3"), ("matrix", "mine"), ("verify", "no")):
+            with self.subTest(name=name, value=value):
+                self.refused(lambda: solver(A, **{name: value}))
+                PETSc.Options().delValue(f"test_ksp_stretto_{name}")
+
+    def test_norms_that_are_not_had(self):
+        A = matrix()
+        b, x = vectors(A)
+        ksp = solver(A, "cg")
+        ksp.setNormType(PETSc.KSP.NormType.NATURAL)
+        self.refused(lambda: ksp.solve(b, x))
+
+    def test_what_cannot_be_converted(self):
+        A = matrix()
+        shell = PETSc.Mat().createPython(A.getSizes(), Product(A))
+        b, x = vectors(A)
+        self.refused(lambda: solver(shell, "cg", pc="none", matrix="convert").solve(b, x))
+
+    def test_rectangular(self):
+        A = PETSc.Mat().createDense((8, 6))
+        A.setUp()
+        A.assemble()
+        b, x = A.createVecLeft(), A.createVecRight()
+        self.refused(lambda: solver(A, "cg", pc="none").solve(b, x))
+
+
+class Product:
+    """A shell; with `fails_at`, its call of that number raises."""
+
+    def __init__(self, A, fails_at=0):
+        self.A, self.calls, self.fails_at = A, 0, fails_at
+
+    def mult(self, mat, x, y):
+        self.calls += 1
+        if self.calls == self.fails_at:
+            raise ValueError("of the product")
+        self.A.mult(x, y)
+
+
+class Jacobi:
+    """A PC that at its call of a number raises on some ranks, or yields NaN."""
+
+    def __init__(self, fails_at=0, nan_at=0, ranks=None):
+        self.calls, self.fails_at, self.nan_at, self.ranks = 0, fails_at, nan_at, ranks
+
+    def apply(self, pc, x, y):
+        self.calls += 1
+        x.copy(y)
+        y.scale(0.25)
+        if self.calls == self.nan_at:
+            y.set(numpy.nan)
+        if self.calls == self.fails_at and (self.ranks is None or pc.getComm().rank in self.ranks):
+            raise ValueError("of the preconditioner")
+
+
+class Failures(unittest.TestCase):
+    methods = ("cg", "pipelined_cg", "deep_pipelined_cg:l=2", "gmres", "pipelined_gmres", "bicgstab")
+
+    def test_exceptions_of_products(self):
+        A = matrix()
+        for method in self.methods:
+            for at in (1, 2, 5):
+                with self.subTest(method=method, at=at):
+                    shell = PETSc.Mat().createPython(A.getSizes(), Product(A, at))
+                    b, x = vectors(A)
+                    ksp = solver(shell, method, pc="none")
+                    self.assertRaisesRegex(ValueError, "of the product", lambda: ksp.solve(b, x))
+                    shell.getPythonContext().fails_at = 0
+                    ksp.solve(b, x)
+                    self.assertGreater(ksp.getConvergedReason(), 0)
+
+    def test_exceptions_of_preconditioners_on_one_rank(self):
+        A = matrix()
+        rank, size = PETSc.COMM_WORLD.rank, PETSc.COMM_WORLD.size
+        for method in self.methods:
+            with self.subTest(method=method):
+                b, x = vectors(A)
+                ksp = solver(A, method, pc="none")
+                ksp.getPC().setType("python")
+                ksp.getPC().setPythonContext(Jacobi(fails_at=4, ranks={size - 1}))
+                PETSc.Sys.pushErrorHandler("ignore")
+                self.assertRaises(ValueError if rank == size - 1 else PETSc.Error, lambda: ksp.solve(b, x))
+                PETSc.Sys.popErrorHandler()
+                ksp.getPC().setPythonContext(Jacobi())
+                ksp.solve(b, x)
+                self.assertGreater(ksp.getConvergedReason(), 0)
+
+    def test_exceptions_of_monitors(self):
+        A = matrix()
+
+        def monitor(ksp, its, norm):
+            if its == 3:
+                raise ValueError("of the monitor")
+        for method in self.methods:
+            b, x = vectors(A)
+            ksp = solver(A, method)
+            ksp.setMonitor(monitor)
+            self.assertRaisesRegex(ValueError, "of the monitor", lambda: ksp.solve(b, x))
+
+    def test_nan(self):
+        A = matrix()
+        for method in self.methods:
+            for at in (1, 3):
+                with self.subTest(method=method, at=at):
+                    b, x = vectors(A)
+                    ksp = solver(A, method, pc="none")
+                    ksp.getPC().setType("python")
+                    ksp.getPC().setPythonContext(Jacobi(nan_at=at))
+                    ksp.solve(b, x)
+                    reason = ksp.getConvergedReason()
+                    self.assertTrue(reason > 0 or reason == PETSc.KSP.ConvergedReason.DIVERGED_NANORINF, reason)
+                    if reason > 0:
+                        self.assertLessEqual(residual(A, b, x), 1.01e-8)
+                    ksp.getPC().setPythonContext(Jacobi(nan_at=0))
+                    b, x = vectors(A)
+                    ksp.solve(b, x)
+                    self.assertGreater(ksp.getConvergedReason(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
