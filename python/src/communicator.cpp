@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "communicator.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdlib>
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+namespace {
+
+bool finalized() {
+    int ended = 0;
+    MPI_Finalized(&ended);
+    return ended != 0;
+}
+
+void start_mpi() {
+    int started = 0;
+    MPI_Initialized(&started);
+    if (started != 0) return;
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    std::atexit([] {
+        if (!finalized()) MPI_Finalize();
+    });
+}
+
+MPI_Comm duplicate(std::optional<std::uintptr_t> handle) {
+    start_mpi();
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_dup(handle ? (MPI_Comm)*handle : MPI_COMM_SELF, &own);  // a pointer or a number, as the library has it
+    return own;
+}
+
+std::string mpi_library() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    return {text, static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+Communicator::Communicator(std::optional<std::uintptr_t> handle) : own_(duplicate(handle)) { comm_.emplace(own_); }
+
+Communicator::~Communicator() {
+    comm_.reset();
+    if (!finalized()) MPI_Comm_free(&own_);
+}
+
+void bind_communicator(nb::module_& m) {
+    nb::class_<Communicator>(m, "Communicator")
+        .def(nb::init<std::optional<std::uintptr_t>>(), nb::arg("handle") = nb::none())
+        .def_prop_ro("rank", [](Communicator& self) { return self.comm().rank(); })
+        .def_prop_ro("size", [](Communicator& self) { return self.comm().size(); });
+    m.def("mpi_library", mpi_library);
+}
+
+}  // namespace stretto::python

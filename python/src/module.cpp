@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// stretto._core: what of the library Python stands on. Its types are those of C++; how they feel is up to the package.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <nlohmann/json.hpp>
+
+#include "solve.hpp"
+#include "stretto/comm/default_threads.hpp"
+#include "stretto/core/error.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/io/problem.hpp"
+#include "stretto/precond/table.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+namespace {
+
+nb::list describe(std::span<const OptionInfo> options) {
+    nb::list list;
+    for (const auto& option : options) {
+        nb::dict row;
+        row["name"] = std::string(option.name);
+        row["default"] = option.default_value;
+        row["minimum"] = option.minimum;
+        row["maximum"] = option.maximum;
+        row["integral"] = option.integral;
+        row["help"] = std::string(option.help);
+        nb::list words;
+        for (const auto choice : option.choices) words.append(std::string(choice));
+        row["choices"] = words;
+        list.append(row);
+    }
+    return list;
+}
+
+nb::list method_table() {
+    nb::list list;
+    for (const Method* method : methods()) {
+        nb::dict row;
+        row["name"] = std::string(method->name);
+        row["title"] = std::string(method->title);
+        row["source"] = std::string(method->source);
+        row["needs"] = std::string(name(method->needs));
+        row["transpose"] = method->transpose;
+        row["options"] = describe(method->options);
+        list.append(row);
+    }
+    return list;
+}
+
+nb::list preconditioner_table() {
+    nb::list list;
+    for (const auto& kind : preconditioners()) {
+        if (!kind.takes(MatrixKind::sparse)) continue;
+        nb::dict row;
+        row["name"] = std::string(kind.name);
+        row["title"] = std::string(kind.title);
+        row["source"] = std::string(kind.source);
+        row["options"] = describe(kind.options);
+        list.append(row);
+    }
+    return list;
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(std::vector<T> values) {
+    auto* const kept = new std::vector<T>(std::move(values));
+    const nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
+    return {kept->data(), {kept->size()}, owner};
+}
+
+/// This rank's rows of a problem or a file: start, columns, values, and how many rows there are in all.
+nb::tuple problem_rows(Communicator& communicator, const std::string& name) {
+    auto [partition, rows] = load_problem(communicator.comm(), name);
+    return nb::make_tuple(array_of(std::move(rows.start)), array_of(std::move(rows.columns)),
+                          array_of(std::move(rows.values)), partition.rows());
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& m) {
+    const nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
+    m.def("version", [] { return std::string(version()); });
+    m.def("methods", method_table);
+    m.def("preconditioners", preconditioner_table);
+    m.def("problem_rows", problem_rows);
+    m.def("default_threads", [](Communicator& communicator) { return default_threads(communicator.comm()); });
+}
+
+}  // namespace stretto::python
+
+NB_MODULE(_core, m) {
+    using namespace stretto::python;
+    bind_tables(m);
+    bind_communicator(m);
+    bind_systems(m);
+    bind_operators(m);
+}

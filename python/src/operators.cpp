@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operators that are functions of Python.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "solve.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+namespace {
+
+/// y = f(x), both rows × columns.
+class Function {
+public:
+    Function(Guest& guest, nb::object apply, nb::object transpose, Index rows)
+        : guest_(guest), apply_(std::move(apply)), transpose_(std::move(transpose)), rows_(rows) {}
+
+    void apply(MultiVector<double> x, MultiVector<double> y) const { call(apply_, x, y); }
+    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const { call(transpose_, x, y); }
+    bool has_transpose() const { return !transpose_.is_none(); }
+    double bytes(int) const { return 0; }
+    Index local_rows() const { return rows_; }
+
+private:
+    void call(const nb::object& function, MultiVector<double> x, MultiVector<double> y) const {
+        const std::size_t shape[] = {static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.columns())};
+        const bool done = guest_.run([&] {
+            const nb::ndarray<nb::numpy, double, nb::ndim<2>> in(x.data(), 2, shape, nb::handle()),
+                out(y.data(), 2, shape, nb::handle());
+            function(nb::cast(in, nb::rv_policy::reference), nb::cast(out, nb::rv_policy::reference));
+        });
+        if (!done) std::fill_n(y.data(), shape[0] * shape[1], std::numeric_limits<double>::quiet_NaN());
+    }
+
+    Guest& guest_;
+    nb::object apply_, transpose_;
+    Index rows_;
+};
+
+/// `A`, `M`: functions (x, y) that write into y, and their transposes; none: the identity, or not there.
+std::unique_ptr<Outcome> solve_operator(const std::shared_ptr<Communicator>& communicator, nb::object A,
+                                        nb::object A_transpose, nb::object M, nb::object M_transpose,
+                                        const ConstColumns& b, const Columns& x, const nb::dict& given,
+                                        nb::object callback) {
+    Guest guest(std::move(callback));
+    const SolveOptions options = guest.invited(solve_options(given));
+    const auto rows = static_cast<Index>(b.shape(0));
+    const bool preconditioned = !M.is_none();
+    const Function of_A(guest, std::move(A), std::move(A_transpose), rows);
+    const Function of_M(guest, std::move(M), std::move(M_transpose), rows);
+    std::unique_ptr<Outcome> outcome;
+    {
+        const nb::gil_scoped_release unlocked;
+        Comm& comm = communicator->comm();
+        auto result = solve<double>(comm, AnyOperator<double>(of_A),
+                                    preconditioned ? AnyOperator<double>(of_M) : AnyOperator<double>(), view(b),
+                                    view(x), options);
+        RunInfo info;
+        info.method = options.method;
+        info.columns = static_cast<int>(b.shape(1));
+        info.rows = rows;
+        info.rtol = options.rtol;
+        info.atol = options.atol;
+        info.max_iterations = options.max_iterations;
+        outcome = std::make_unique<Outcome>(communicator, std::move(info), std::move(result));
+    }
+    guest.leave();
+    return outcome;
+}
+
+}  // namespace
+
+void bind_operators(nb::module_& m) {
+    m.def("solve_operator", solve_operator, nb::arg("communicator"), nb::arg("A"), nb::arg("A_transpose").none(),
+          nb::arg("M").none(), nb::arg("M_transpose").none(), nb::arg("b"), nb::arg("x"), nb::arg("given"),
+          nb::arg("callback").none());
+}
+
+}  // namespace stretto::python

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m stretto: the command line."""
+
+import os
+import sys
+
+from ._command import program
+
+
+def main():
+    found = program()
+    if not found:
+        sys.exit("stretto: the command line was not installed with this package: pip install . in the sources has it")
+    os.execv(found, [found, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

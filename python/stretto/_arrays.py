@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What callers give, as the library takes it: rows as compressed rows, vectors as columns of doubles."""
+
+import numpy as np
+
+from . import _core
+
+REALS = "biuf"  # kinds of NumPy that doubles hold
+
+
+def real(array, name):
+    """An array of doubles, the same one where it is such; complex numbers are refused."""
+    array = np.asarray(array)
+    if array.dtype.kind not in REALS:
+        raise TypeError(f"{name} has numbers of type {array.dtype}: the library computes with real numbers of double precision; a "
+                        f"complex system of n rows is a real one of 2n: [[Re A, -Im A], [Im A, Re A]]")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def columns(b, name, rows=None):
+    """b as rows × columns."""
+    b = real(b, name)
+    if b.ndim not in (1, 2):
+        raise ValueError(f"{name} has {b.ndim} dimensions: a vector of n numbers, or n × m for m right-hand sides")
+    if rows is not None and b.shape[0] != rows:
+        raise ValueError(f"{name} has {b.shape[0]} rows, the matrix has {rows}" + (" on this rank" if rows else ""))
+    return b.reshape(b.shape[0], -1)
+
+
+def guess(x0, b):
+    """A new array for x, with the initial guess in it; whether there is one."""
+    if x0 is None:
+        return np.zeros(b.shape), False
+    x = columns(x0, "x0", b.shape[0])
+    if x.shape != b.shape:
+        raise ValueError(f"x0 has {x.shape[1]} columns, b has {b.shape[1]}")
+    return np.array(x), True
+
+
+def rows_of(A):
+    """(start, columns, values) of a SciPy matrix or an array; of CSR with doubles these are its own arrays."""
+    if hasattr(A, "tocsr"):
+        A = A.tocsr()
+        start, places, values = A.indptr, A.indices, real(A.data, "A")
+    else:
+        dense = real(A, "A")
+        if dense.ndim != 2:
+            raise ValueError(f"A has {dense.ndim} dimensions: a matrix has 2")
+        row, places = np.nonzero(dense)
+        start, values = np.searchsorted(row, np.arange(dense.shape[0] + 1)), dense[row, places]
+    kind = np.int32 if start.dtype == places.dtype == np.int32 else np.int64
+    return np.ascontiguousarray(start, kind), np.ascontiguousarray(places, kind), values
+
+
+def communicator(comm):
+    """Of the library, for one of mpi4py; None: this process alone."""
+    if comm is None or isinstance(comm, _core.Communicator):
+        return comm or _core.Communicator()
+    from mpi4py import MPI
+    if not isinstance(comm, MPI.Comm):
+        raise TypeError(f"comm is {type(comm).__name__}: a communicator of mpi4py is wanted, or None for this process alone")
+    ours, theirs = _core.mpi_library(), MPI.Get_library_version()
+    if ours.split("\0")[0].strip() != theirs.split("\0")[0].strip():
+        raise ImportError(f"mpi4py is built with another MPI ({theirs.splitlines()[0]}) than stretto ({ours.splitlines()[0]}): build "
+                          f"mpi4py anew (pip install --no-binary mpi4py mpi4py), or stretto (pip install . in its sources)")
+    return _core.Communicator(MPI._handleof(comm))

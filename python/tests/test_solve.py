@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""stretto.solve, Matrix, Solver, Result."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import indefinite, residual, spd, unsymmetric
+from scipy.sparse.linalg import aslinearoperator
+
+import stretto
+
+
+@pytest.mark.parametrize("make", [spd, unsymmetric])
+def test_auto(make, rng):
+    A = make()
+    b = rng.standard_normal(A.shape[0])
+    r = stretto.solve(A, b)
+    assert r.converged and r.status == "converged" and r.info == 0 and residual(A, r.x, b) <= 1e-8 and r.residual <= 1e-8
+
+
+def test_arrays_of_the_caller_are_not_copied():
+    A = sp.csr_matrix(spd())
+    from stretto._arrays import rows_of
+    start, places, values = rows_of(A)
+    assert start is A.indptr and places is A.indices and values is A.data
+
+
+def test_a_result_tells():
+    A = spd()
+    r = stretto.solve(A, np.ones((289, 2)), method="pipelined_cg", precond="jacobi", history=True, true_history=True)
+    assert len(r.columns) == 2 and r.columns[0]["status"] == "converged"
+    assert r.per_iteration["reductions"] == 1 and r.total["applies"] > r.iterations and r.next == [] and r.events == []
+    assert r.history.shape == r.true_history.shape == (r.iterations, 2)
+    assert np.allclose(r.history, r.true_history, rtol=1e-3)
+    assert r.history[-1].max() <= 1e-8 and "converged" in repr(r) and "converged" in r._repr_html_()
+    assert json.dumps(r.details)
+    with pytest.raises(AttributeError):
+        r.nothing
+
+
+def test_what_to_do_next():
+    r = stretto.solve(indefinite(), np.ones(289), method="cg", precond="none")
+    assert not r.converged and r.status == "indefinite_matrix" and r.info < 0
+    step = next(step for step in r.next if step["method"] == "minres")
+    assert step["call"].startswith("stretto.solve(A, b, method='minres', precond='jacobi'") and step["why"]
+
+
+def test_plot():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    A = spd()
+    ax = stretto.solve(A, np.ones(289), method="cg", precond="none", history=True).plot()
+    assert ax.get_yscale() == "log" and len(ax.lines[0].get_ydata()) > 1
+    with pytest.raises(ValueError, match="history=True"):
+        stretto.solve(A, np.ones(289), method="cg").plot()
+
+
+def test_a_solver_solves_again(rng):
+    A = spd()
+    solver = stretto.Solver(A, "deep_pipelined_cg:l=2", precond="jacobi", columns=2, rtol=1e-9)
+    for _ in range(3):
+        B = rng.standard_normal((289, 2))
+        r = solver.solve(B)
+        assert r.converged and residual(A, r.x, B) <= 1e-9
+    solver.update_values(2 * A)
+    r = solver.solve(B, r.x / 2)
+    assert r.converged and r.iterations <= 1 and residual(2 * A, r.x, B) <= 1e-9
+    with pytest.raises(ValueError, match="made for 2"):
+        solver.solve(B[:, 0])
+
+
+def test_transposed(rng):
+    A = unsymmetric()
+    b = rng.standard_normal(289)
+    r = stretto.Solver(A, "bicgstab").solve(b, transposed=True)
+    assert r.converged and residual(A.T, r.x, b) <= 1e-8
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_matrix_multiplies(sign, rng):
+    A = sign * spd()
+    M = stretto.Matrix(A)
+    X = rng.standard_normal((289, 3))
+    assert M.shape == (289, 289) and np.allclose(M @ X, A @ X) and np.allclose(M @ X[:, 0], A @ X[:, 0])
+    assert any("symmetric" in line for line in M.structure) and "--method" in M.choice[0]
+    r = stretto.solve(M, X, method="cg", M=lambda v: v / A.diagonal())
+    assert r.converged == (sign == 1)
+
+
+def test_what_is_refused():
+    A, b = spd(), np.ones(289)
+    for call, error, words in (
+            (lambda: stretto.solve(A, b[:-1]), ValueError, "b has 288 rows, the matrix has 289"),
+            (lambda: stretto.solve(A, b, x0=np.ones((289, 2))), ValueError, "x0 has 2 columns, b has 1"),
+            (lambda: stretto.solve(A.astype(complex), b), TypeError, "real one of 2n"),
+            (lambda: stretto.solve(A[:-1], b), ValueError, "288 × 289"),
+            (lambda: stretto.solve(A, b, method="gc"), stretto.InputError, "there is no method 'gc'"),
+            (lambda: stretto.solve(A, b, precond="ilu"), stretto.InputError, "ilu"),
+            (lambda: stretto.solve(A, b, nothing=1), TypeError, "there is no option 'nothing'"),
+            (lambda: stretto.solve(A, b, M=A, precond="jacobi"), TypeError, "one preconditioner"),
+            (lambda: stretto.solve(aslinearoperator(A), b, precond="jacobi"), TypeError, "A is an operator"),
+            (lambda: stretto.solve(3, b), TypeError, "A is int"),
+            (lambda: stretto.solve(A, b, comm=3), TypeError, "mpi4py"),
+            (lambda: stretto.solve(unsymmetric(), b, method="cg"), stretto.InputError, "symmetric")):
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_errors_in_callbacks_come_out():
+    def broken(v):
+        raise KeyError("mine")
+    for call in (lambda: stretto.solve(broken, np.ones(5), method="cg"),
+                 lambda: stretto.solve(spd(), np.ones(289), method="cg", M=broken),
+                 lambda: stretto.solve(spd(), np.ones(289), method="cg", callback=broken)):
+        with pytest.raises(KeyError, match="mine"):
+            call()
+
+
+def test_ctrl_c_returns_what_there_is():
+    A = stretto.problem("poisson2d:60")
+
+    def slowly(v):
+        time.sleep(0.02)
+        return A @ v
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    r = stretto.solve(slowly, np.ones(A.shape[0]), method="cg", rtol=1e-12)
+    assert r.status == "interrupted" and np.isfinite(r.x).all()
+
+
+def test_the_lock_is_released():
+    A = stretto.problem("poisson3d:40")
+    counted = 0
+    solving = threading.Thread(target=stretto.solve, args=(A, np.ones(A.shape[0])),
+                               kwargs={"method": "cg", "precond": "none", "rtol": 1e-13})
+    solving.start()
+    while solving.is_alive():
+        counted += 1
+        time.sleep(1e-4)
+    assert counted > 10
+
+
+def test_dead_on_arrival():
+    r = stretto.solve(spd(), np.full(289, np.nan), method="cg", precond="none")
+    assert r.status == "not_finite" and not r.converged
+
+
+def test_processes():
+    pytest.importorskip("mpi4py")
+    mpiexec = os.environ.get("MPIEXEC", "mpiexec")
+    for ranks in (1, 2, 3):
+        run = subprocess.run([mpiexec, "-n", str(ranks), sys.executable, "-m", "mpi4py", str(pathlib.Path(__file__).with_name("processes.py"))],
+                             capture_output=True, text=True, timeout=120, env=dict(os.environ))  # as it was before MPI began here
+        assert run.returncode == 0 and f"{ranks} processes agree" in run.stdout, run.stdout + run.stderr
+
+
+def test_command_line():
+    run = subprocess.run([sys.executable, "-m", "stretto", "solve", "poisson2d:10"], capture_output=True, text=True, timeout=120,
+                         env=dict(os.environ))
+    assert run.returncode == 0 and "converged" in run.stdout, run.stderr
