@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "stretto/execute/tasks/graph.hpp"
+
+namespace stretto {
+
+/// Where the text waits until somebody has taken the key and dropped it, and runs tasks meanwhile.
+class Gate {
+public:
+    using Key = tbb::task_handle;
+    void shut() {
+        key_ = group_.defer([] {});
+    }
+    Key key() { return std::move(key_); }
+    void wait() { group_.wait(); }
+
+private:
+    tbb::task_group group_;
+    Key key_;
+};
+
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/// A task in one use after the other.
+class Task {
+public:
+    std::mutex mutex;            // of the next four
+    std::uint64_t number = 0;    // another one in each use
+    bool done = true;            // or not in use
+    std::vector<Task*> next;     // that wait for it
+    Gate* gate = nullptr;        // that it opens
+    std::atomic<int> missing{};  // tasks that it waits for, and its submission
+
+    TaskGraph::Kind kind{};
+    TaskGraph::Work work{};
+    TaskGraph::Start start = nullptr;
+    bool ready = false;  // a communication that may be started
+    Pending pending;
+    Clock::time_point started;
+    std::atomic<bool> handed_on{false};  // so that a race detector that cannot see into TBB knows in which order
+};
+
+struct TaskGraph::Inside {
+    struct Tile {
+        TaskRef writer;
+        std::vector<TaskRef> readers;  // since then
+    };
+
+    Inside(int threads, int tiles, TaskCommunication how)
+        : alone(threads == 1),
+          communicates_alone(how == TaskCommunication::main),
+          computing(alone ? 1 : std::max(1, threads - communicates_alone)),
+          tiles_of(static_cast<std::size_t>(tiles)) {
+        if (alone) return;
+        most.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+        arena.initialize(computing, communicates_alone ? 0 : 1);
+        spans.resize(static_cast<std::size_t>(threads) + 2);
+    }
+
+    // ---- tasks ----
+    Task& take() {
+        Task* task = nullptr;
+        {
+            const std::lock_guard lock(free_mutex);
+            if (free.empty()) {
+                free.push_back(&pool.emplace_back());
+                free.back()->next.reserve(tiles_of);
+                free.reserve(pool.size());
+            }
+            task = free.back();
+            free.pop_back();
+        }
+        const std::lock_guard lock(task->mutex);
+        task->number = ++taken;
+        task->done = false;
+        task->ready = false;
+        task->missing.store(1, std::memory_order_relaxed);
+        return *task;
+    }
+    static bool is_done(TaskRef ref) {
+        if (!ref.task) return true;
+        const std::lock_guard lock(ref.task->mutex);
+        return ref.task->number != ref.number || ref.task->done;
+    }
+    static void add_edge(TaskRef from, Task& to) {
+        if (!from.task || from.task == &to) return;
+        const std::lock_guard lock(from.task->mutex);
+        if (from.task->number != from.number || from.task->done) return;
+        to.missing.fetch_add(1, std::memory_order_relaxed);
+        from.task->next.push_back(&to);
+    }
+    Tile& tile(const void* vector, int t) {
+        auto& all = vectors[vector];
+        if (all.empty()) all.resize(tiles_of);
+        return all[static_cast<std::size_t>(t)];
+    }
+
+    // ---- running ----
+    void hand_on(Task& task) {
+        if (alone) return backlog.push_back(&task);
+        task.handed_on.store(true, std::memory_order_release);
+        enqueue([this, &task] { run(&task); });
+    }
+    template <class What>
+    void enqueue(What what) {
+        handed.fetch_add(1, std::memory_order_relaxed);
+        arena.enqueue([this, what] {
+            what();
+            handed.fetch_sub(1, std::memory_order_release);  // the last look at this graph
+        });
+    }
+    /// A task, and what it leads to on the same tile.
+    void run(Task* task) {
+        while (task) {
+            (void)task->handed_on.load(std::memory_order_acquire);
+            call(*task);
+            task = complete(*task);
+            if (!communicates_alone && flying_count.load(std::memory_order_relaxed) > 0) serve();
+        }
+    }
+    void run_backlog() {
+        while (!backlog.empty()) {
+            Task* const task = backlog.front();
+            backlog.pop_front();
+            run(task);
+        }
+    }
+    void call(Task& task) {
+        if (!recording.load(std::memory_order_relaxed)) return task.work.call(task.work.context, task.work.part);
+        const auto begin = Clock::now();
+        task.work.call(task.work.context, task.work.part);
+        const bool here = std::this_thread::get_id() == text;
+        const int place = communicates_alone && !alone ? computing : 0;
+        const int thread = here ? place : tbb::this_task_arena::current_thread_index();
+        spans[static_cast<std::size_t>(thread) + 1].push_back(
+            {task.work.what, thread, task.work.part, begin, Clock::now()});
+    }
+    /// Lets those that waited for it begin; returns one that this thread is to go on with.
+    Task* complete(Task& task) {
+        const bool counted = task.kind != sum;
+        const int part = task.work.part;
+        {
+            Gate::Key key;
+            const std::lock_guard lock(task.mutex);
+            task.done = true;
+            if (task.gate) key = std::exchange(task.gate, nullptr)->key();
+        }
+        Task* mine = nullptr;
+        for (Task* const next : task.next) {
+            if (next->missing.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
+            mine = begin(*next, mine, part);
+        }
+        task.next.clear();
+        {
+            const std::lock_guard lock(free_mutex);
+            free.push_back(&task);
+        }
+        if (counted) ended();
+        return mine;
+    }
+    /// Begins a task that waits for nothing any more, or keeps it for this thread: returns what is kept then.
+    Task* begin(Task& task, Task* kept, int part) {
+        if (task.kind == sum || task.kind == exchange) {
+            may_start(task);
+            return kept;
+        }
+        if (task.kind == at_once) {
+            call(task);
+            Task* const next = complete(task);
+            if (!next) return kept;
+            if (!kept) return next;
+            hand_on(*next);
+            return kept;
+        }
+        if (!kept) return &task;
+        const bool nearer = task.work.part == part && kept->work.part != part;
+        hand_on(nearer ? *kept : task);
+        return nearer ? &task : kept;
+    }
+    /// One less of those that drain() waits for.
+    void ended() {
+        if (open.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+        Gate::Key key;
+        const std::lock_guard lock(drain_mutex);
+        if (open.load(std::memory_order_acquire) > 0) return;  // others were submitted since, and wait for theirs
+        if (drain_gate) key = std::exchange(drain_gate, nullptr)->key();
+    }
+
+    // ---- communication ----
+    void may_start(Task& task) {
+        int sums = 0;
+        {
+            const std::lock_guard lock(mpi);
+            task.ready = true;
+            if (!communicates_alone || alone) sums = start_ready();
+        }
+        after_start(sums);
+    }
+    /// With the lock of MPI. Returns how many sums were started.
+    int start_ready() {
+        int sums = 0;
+        for (auto& queue : {&waiting_sums, &waiting_exchanges})
+            while (!queue->empty() && queue->front()->ready) {
+                Task& task = *queue->front();
+                queue->pop_front();
+                task.started = Clock::now();
+                task.pending = task.start(task.work.context);
+                flying.push_back(&task);
+                flying_count.fetch_add(1, std::memory_order_relaxed);
+                sums += task.kind == sum;
+            }
+        return sums;
+    }
+    void after_start(int sums) {
+        for (int k = 0; k < sums; ++k) ended();
+        if (!alone && !communicates_alone && flying_count.load() > 0 && !polling.exchange(true)) poll_later();
+    }
+    /// Looks after what is in flight; false: somebody else does so right now.
+    bool serve() {
+        std::array<Task*, 16> arrived{};
+        std::size_t count = 0;
+        int sums = 0;
+        {
+            const std::unique_lock lock(mpi, std::try_to_lock);
+            if (!lock) return false;
+            if (communicates_alone) sums = start_ready();
+            for (std::size_t k = 0; k < flying.size() && count < arrived.size();) {
+                Task& task = *flying[k];
+                if (!task.pending.complete()) {
+                    ++k;
+                    continue;
+                }
+                task.pending.wait();
+                if (recording.load(std::memory_order_relaxed))
+                    spans.front().push_back(
+                        {task.kind == sum ? "reduction" : "exchange", -1, 0, task.started, Clock::now()});
+                arrived[count++] = &task;
+                flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(k));
+                flying_count.fetch_sub(1, std::memory_order_relaxed);
+            }
+        }
+        after_start(sums);
+        for (std::size_t k = 0; k < count; ++k)
+            if (Task* const next = complete(*arrived[k])) hand_on(*next);
+        return true;
+    }
+    void poll_later() {
+        enqueue([this] {
+            const bool mine = serve();
+            if (flying_count.load() > 0) {
+                relax();
+                if (!mine || ++polls % 64 == 0) std::this_thread::yield();
+                return poll_later();
+            }
+            polling.store(false);
+            if (flying_count.load() > 0 && !polling.exchange(true)) poll_later();
+        });
+    }
+
+    /// Until arrived() of a gate that somebody opens, or of something that changes while this thread communicates.
+    template <class Arrived>
+    void serve_until(Arrived&& arrived) {
+        for (int turn = 1; !arrived(); ++turn) {
+            serve();
+            run_backlog();
+            relax();
+            if (turn % 64 == 0) std::this_thread::yield();
+        }
+    }
+
+    const std::thread::id text = std::this_thread::get_id();
+    const bool alone, communicates_alone;
+    const int computing;
+    const std::size_t tiles_of;
+    std::optional<tbb::global_control> most;
+    tbb::task_arena arena;
+    Gate gate_of_text;
+    std::atomic<int> handed{0};  // to TBB, and not yet done with
+
+    std::deque<Task> pool;
+    std::vector<Task*> free;
+    std::mutex free_mutex;
+    std::uint64_t taken = 0;
+    std::unordered_map<const void*, std::vector<Tile>> vectors;
+    std::deque<Task*> backlog;  // with one thread
+
+    std::atomic<int> open{0};
+    std::mutex drain_mutex;
+    Gate* drain_gate = nullptr;
+
+    std::mutex mpi;  // of what follows, and of MPI itself
+    std::deque<Task*> waiting_sums, waiting_exchanges;
+    std::vector<Task*> flying;
+    std::atomic<int> flying_count{0};
+    std::atomic<bool> polling{false};
+    std::atomic<unsigned> polls{0};
+
+    std::atomic<bool> recording{false};
+    std::vector<std::vector<TaskSpan>> spans = std::vector<std::vector<TaskSpan>>(2);  // communication, then by thread
+};
+
+}  // namespace stretto
