@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cuda_runtime.h>
+
+#include "cusparse_cg.hpp"
+#include "measure.hpp"
+#include "stretto/execute/device/cuda.hpp"
+
+namespace {
+
+void copy(void* to, const void* from, std::size_t bytes) {
+    // In the stream of the legacy default, which does not wait for that of the device: it is synchronised here.
+    if (cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess)
+        throw std::runtime_error("the GPU does not copy");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1 && std::string(argv[1]) == "cusparse") return stretto::cusparse_main(argc, argv);
+    return stretto::measure_main<stretto::CudaDevice>(argc, argv, copy);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// For NVIDIA's compiler alone.
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/execute/device/on_device.hpp"
+#include "stretto/execute/device/sums.hpp"
+
+namespace stretto {
+
+class CudaBlock;
+
+/// A GPU: the one that this rank has of those of its node, in turn. Kernels, uploads and downloads follow one another
+/// in one stream, unless on_stream() says otherwise; what goes to the host beside kernels has another.
+class CudaDevice {
+public:
+    static constexpr std::string_view name = "cuda";
+    /// As many as an H100 runs together, three on each multiprocessor; the same everywhere, so that sums have the same
+    /// bits.
+    static constexpr int most_blocks = 396;
+    static constexpr std::size_t most_shared = std::size_t{227} << 10, most_parameters = 32764;
+    static constexpr int most_streams = 4;
+
+    /// Takes the GPU of this rank. Throws InputError where there is none, or no driver.
+    static void take();
+    /// What it is called.
+    static std::string title();
+
+    static void* allocate(std::size_t bytes);
+    static void release(void* data) noexcept;
+    /// In the order of what is launched. `from` may be used again when it returns.
+    static void upload(void* to, const void* from, std::size_t bytes);
+    /// After all that was launched.
+    static void download(const void* from, void* to, std::size_t bytes);
+    template <class Kernel>
+    static void launch(const Kernel& kernel, const Launch& how);
+    /// What is said from now on, until join(), is in order only with what has the same k.
+    static void on_stream(int k);
+    /// What follows comes after all before, whatever their streams; stream 0 again.
+    static void join();
+    /// Returns when all that was launched has run. Throws std::runtime_error where it could not.
+    static void wait();
+
+    static void* allocate_pinned(std::size_t bytes);
+    static void release_pinned(void* data) noexcept;
+    class Event {
+    public:
+        Event() = default;
+        Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+        Event& operator=(Event&& other) noexcept {
+            std::swap(event_, other.event_);
+            return *this;
+        }
+        ~Event();
+        void wait() const;
+
+    private:
+        friend CudaDevice;
+        cudaEvent_t made();
+        cudaEvent_t event_ = nullptr;
+    };
+    static void mark(Event& event);
+    static void bring(const void* from, void* to, std::size_t bytes, Event& there);
+    static void send(void* to, const void* from, std::size_t bytes);
+
+    /// Where the MPI library says so, or the environment (gpu_aware.hpp).
+    static bool mpi_takes_addresses();
+    template <class X>
+    static X* for_mpi(OnDevice<X, CudaDevice>* address) {
+        return reinterpret_cast<X*>(address);
+    }
+
+    static void record(bool on);
+    static std::vector<DeviceSpan> recorded();
+
+private:
+    static cudaStream_t kernels();
+    static cudaStream_t copies();
+    static cudaStream_t stream();                        // of kernels, for anything else
+    static cudaStream_t stream_for(const void* kernel);  // for a kernel, which may be captured instead
+    static void begin_span(std::string_view name, bool copy);
+    static void end_span();
+    static void check(cudaError_t error, const char* doing);
+    static void allow_shared(const void* kernel, std::size_t bytes);
+};
+
+/// A block of threads of a GPU (on_device.hpp).
+class CudaBlock {
+public:
+    __device__ explicit CudaBlock(std::byte* shared) : shared_(shared) {}
+    __device__ int index() const { return static_cast<int>(blockIdx.x); }
+    __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+    __device__ int threads() const { return static_cast<int>(blockDim.x); }
+
+    template <class Work>
+    __device__ void each(Work&& work) {
+        work(static_cast<int>(threadIdx.x));
+        __syncthreads();
+    }
+    template <class X>
+    __device__ X* shared(std::size_t byte, std::size_t) {
+        return reinterpret_cast<X*>(shared_ + byte);
+    }
+    template <class X, class D>
+    __device__ X& at(OnDevice<X, D>* p) const {
+        return *reinterpret_cast<X*>(p);
+    }
+    template <class X, class D>
+    __device__ const X& at(const OnDevice<X, D>* p) const {
+        return *reinterpret_cast<const X*>(p);
+    }
+    template <class X, class D>
+    __device__ void copy_pair(X* to, const OnDevice<X, D>* p) {
+        static_assert(2 * sizeof(X) == 16);
+        const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(p) : "memory");
+    }
+    __device__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+    template <class D>
+    __device__ void store_pair(OnDevice<double, D>* p, const double* from) {
+        asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(from[0]), "d"(from[1]) : "memory");
+    }
+
+    template <class S>
+    class PerThread {
+    public:
+        __device__ explicit PerThread(const CudaBlock&) {}
+        __device__ S& operator[](int) { return value_; }
+
+    private:
+        S value_;
+    };
+
+private:
+    std::byte* shared_;
+};
+
+template <class Kernel>
+__global__ void __launch_bounds__(most_threads) run_kernel(const __grid_constant__ Kernel kernel) {
+    extern __shared__ __align__(16) std::byte shared_by_block[];
+    CudaBlock block(shared_by_block);
+    kernel(block);
+}
+
+template <class Kernel>
+void CudaDevice::launch(const Kernel& kernel, const Launch& how) {
+    static_assert(sizeof(Kernel) <= most_parameters);
+    const void* const code = reinterpret_cast<const void*>(run_kernel<Kernel>);
+    allow_shared(code, how.shared);
+    begin_span(kernel_name<Kernel>(), false);
+    run_kernel<Kernel><<<how.blocks, how.threads, how.shared, stream_for(code)>>>(kernel);
+    check(cudaGetLastError(), "a kernel was not launched");
+    end_span();
+}
+
+using on_cuda = OnDevice<double, CudaDevice>;
+
+}  // namespace stretto

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/execute/device/on_device.hpp"
+
+namespace stretto {
+
+class EmulatedBlock;
+
+/// A device that is none: kernels run on this processor, one thread of a block after the other, and what would go wrong
+/// on a device goes wrong here, loudly. Its addresses are mapped without access, so the host faults where it follows
+/// one; kernels reach memory through EmulatedBlock, which knows what is allocated. Fresh memory is NaN. Kernels run
+/// when they are waited for and not before, their blocks in any order, their threads forwards or backwards. It cannot
+/// show races between blocks, or what registers, fences and speed are about.
+class EmulatedDevice {
+public:
+    static constexpr std::string_view name = "emulated";
+    static std::string title() { return "no GPU, but a processor that plays one"; }
+    static constexpr int most_blocks = 3;                               // so that blocks have rows far apart
+    static constexpr std::size_t most_shared = std::size_t{227} << 10;  // of a block, on sm_90
+    static constexpr std::size_t most_parameters = 32764;               // bytes of a kernel
+    static constexpr int most_streams = 4;
+
+    static void take() {}  // there always is one
+    static void* allocate(std::size_t bytes);
+    static void release(void* data) noexcept;
+    /// In the order of what is launched. `from` may be used again when it returns.
+    static void upload(void* to, const void* from, std::size_t bytes);
+    /// After all that was launched.
+    static void download(const void* from, void* to, std::size_t bytes);
+    template <class Kernel>
+    static void launch(const Kernel& kernel, const Launch& how) {
+        static_assert(sizeof(Kernel) <= most_parameters);
+        enqueue(how, kernel_name<Kernel>(), [kernel](EmulatedBlock& block) { kernel(block); });
+    }
+    /// What is said from now on, until join(), is in order only with what has the same k.
+    static void on_stream(int k);
+    /// What follows comes after all before, whatever their streams; stream 0 again.
+    static void join();
+    /// Returns when all that was launched has run. Throws std::logic_error where a kernel did what it must not.
+    static void wait();
+
+    /// Plain memory, which copies that go beside kernels know.
+    static void* allocate_pinned(std::size_t bytes);
+    static void release_pinned(void* data) noexcept;
+    class Event {
+    public:
+        void wait() const;
+
+    private:
+        friend EmulatedDevice;
+        long ticket_ = 0;
+    };
+    static void mark(Event& event);
+    /// As late as it may: what is launched before the event is waited for runs first. `to` is not a number until then.
+    /// Throws std::logic_error where it is not pinned.
+    static void bring(const void* from, void* to, std::size_t bytes, Event& there);
+    static void send(void* to, const void* from, std::size_t bytes);
+
+    /// Only where the environment says so, as MPI has no part in it (gpu_aware.hpp).
+    static bool mpi_takes_addresses();
+    template <class X>
+    static X* for_mpi(OnDevice<X, EmulatedDevice>* address) {
+        return address ? reinterpret_cast<X*>(find(address, sizeof(X))) : nullptr;
+    }
+
+    static void record(bool on);
+    static std::vector<DeviceSpan> recorded();
+
+    /// Where a kernel finds what it calls `address`. Throws std::logic_error where that many bytes are not allocated.
+    static std::byte* find(const void* address, std::size_t bytes);
+
+private:
+    static void enqueue(const Launch& how, std::string_view name, std::function<void(EmulatedBlock&)> kernel);
+};
+
+/// A block of threads of the emulated device (on_device.hpp).
+class EmulatedBlock {
+public:
+    EmulatedBlock(const Launch& how, int index, bool backwards)
+        : how_(how), index_(index), backwards_(backwards), shared_(how.shared, unwritten) {}
+
+    int index() const { return index_; }
+    int blocks() const { return how_.blocks; }
+    int threads() const { return how_.threads; }
+
+    template <class Work>
+    void each(Work&& work) {
+        for (int k = 0; k < how_.threads; ++k) {
+            work(backwards_ ? how_.threads - 1 - k : k);
+            if (!copies_.empty()) throw std::logic_error("a thread ends without waiting for its copies");
+        }
+        backwards_ = !backwards_;
+    }
+    template <class X>
+    X* shared(std::size_t byte, std::size_t count) {
+        if (byte + count * sizeof(X) > shared_.size())
+            throw std::logic_error("a block uses more shared memory than it was launched with");
+        return reinterpret_cast<X*>(shared_.data() + byte);
+    }
+    template <class X, class D>
+    X& at(OnDevice<X, D>* p) const {
+        return *reinterpret_cast<X*>(D::find(p, sizeof(X)));
+    }
+    template <class X, class D>
+    const X& at(const OnDevice<X, D>* p) const {
+        return *reinterpret_cast<const X*>(D::find(p, sizeof(X)));
+    }
+    template <class X, class D>
+    void copy_pair(X* to, const OnDevice<X, D>* p) {
+        copies_.push_back({to, pair(p), 2 * sizeof(X)});
+    }
+    void wait_copies() {
+        for (const auto& [to, from, bytes] : copies_) std::memcpy(to, from, bytes);
+        copies_.clear();
+    }
+    template <class X, class D>
+    void store_pair(OnDevice<X, D>* p, const X* from) {
+        std::copy_n(from, 2, const_cast<X*>(pair(p)));
+    }
+
+    template <class S>
+    class PerThread {
+    public:
+        explicit PerThread(const EmulatedBlock& block) : values_(static_cast<std::size_t>(block.threads())) {
+            std::memset(static_cast<void*>(values_.data()), 0xff, values_.size() * sizeof(S));
+        }
+        S& operator[](int t) { return values_[static_cast<std::size_t>(t)]; }
+
+    private:
+        std::vector<S> values_;
+    };
+
+private:
+    static constexpr std::byte unwritten{0xff};  // all of them: not a number
+    struct Copy {
+        void* to;
+        const void* from;
+        std::size_t bytes;
+    };
+
+    template <class X, class D>
+    static const X* pair(const OnDevice<X, D>* p) {
+        if (reinterpret_cast<std::size_t>(p) % (2 * sizeof(X)) != 0)
+            throw std::logic_error("two values that travel together begin at an odd place");
+        return reinterpret_cast<const X*>(D::find(p, 2 * sizeof(X)));
+    }
+
+    Launch how_;
+    int index_;
+    bool backwards_;
+    std::vector<std::byte> shared_;
+    std::vector<Copy> copies_;
+};
+
+using on_emulated = OnDevice<double, EmulatedDevice>;
+
+}  // namespace stretto

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "stretto/execute/device/kind.hpp"
+#include "stretto/execute/device/sums.hpp"
+
+namespace stretto {
+
+/// A group of statements in one pass over memory: each vector is loaded once and stored once. A thread has two
+/// neighbouring elements at a time, in slots of shared memory that are its own, and keeps their columns; its dot
+/// products stay in registers until the end, and are added up by blocks then, in a fixed order.
+template <class X, class D, class... S>
+struct GroupKernel {
+    static constexpr std::string_view name = "vectors";
+    using Statements = DeviceGroup<S...>;
+    static constexpr int dots_at_most = Statements::dots;
+
+    GroupVectors<X, D> vectors;
+    GroupCoefficients<X, Statements::coefficients> coefficients;
+    GroupDots<dots_at_most> dots;
+    Statements statements;
+    std::size_t elements;
+    int columns;
+    OnDevice<X, D>* partials = nullptr;  // as FoldKernel has them
+
+    GroupKernel(std::size_t rows, int width, const S&... said)
+        : statements(*this, 0, said...), elements(rows * static_cast<std::size_t>(width)), columns(width) {}
+
+    Launch launch() const {
+        const int unit = threads_of_columns(columns, 2, 1);
+        int threads = threads_of_columns(columns, 2);
+        while (shared(threads) > D::most_shared && threads > unit) threads -= unit;
+        const std::size_t pairs = (elements + 1) / 2, per_block = static_cast<std::size_t>(threads);
+        const auto blocks = std::clamp<std::size_t>((pairs + per_block - 1) / per_block, 1, D::most_blocks);
+        return {static_cast<int>(blocks), threads, shared(threads)};
+    }
+
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block) const {
+        const int threads = block.threads(), stride = 2 * threads, spread = coefficients.count * columns;
+        X* const spread_values = block.template shared<X>(0, static_cast<std::size_t>(spread));
+        X* const tile = block.template shared<X>(tile_begin(), tile_size(threads));
+        block.each([&](int t) {
+            for (int i = t; i < spread; i += threads) spread_values[i] = coefficients.values[i];
+        });
+        typename Block::template PerThread<Sums> sums(block);
+        block.each([&](int t) {
+            Sums& mine = sums[t];
+            for (auto& lane : mine.of)
+                for (X& sum : lane) sum = X{};
+            X* const own = tile + 2 * t;
+            const Lane<X> lanes[2] = {{own, spread_values + 2 * t % columns, stride, columns},
+                                      {own + 1, spread_values + (2 * t + 1) % columns, stride, columns}};
+            const std::size_t step = static_cast<std::size_t>(stride) * static_cast<std::size_t>(block.blocks());
+            for (std::size_t e = static_cast<std::size_t>(stride) * static_cast<std::size_t>(block.index()) +
+                                 static_cast<std::size_t>(2 * t);
+                 e < elements; e += step)
+                pass(block, e, own, lanes, mine);
+        });
+        if constexpr (dots_at_most > 0) reduce(block, tile, sums);
+    }
+
+private:
+    /// Of a thread, for the columns of its two elements.
+    struct Sums {
+        X of[2][dots_at_most > 0 ? dots_at_most : 1];
+    };
+
+    /// In bytes; the tile after the coefficients, on a boundary of two values.
+    STRETTO_KERNEL std::size_t tile_begin() const {
+        return (static_cast<std::size_t>(coefficients.count * columns) + 1) / 2 * 2 * sizeof(X);
+    }
+    /// In values. Sums take its place in the end.
+    STRETTO_KERNEL std::size_t tile_size(int threads) const {
+        const int rows = vectors.count > dots_at_most ? vectors.count : dots_at_most;
+        return 2 * static_cast<std::size_t>(rows) * static_cast<std::size_t>(threads);
+    }
+    std::size_t shared(int threads) const { return tile_begin() + tile_size(threads) * sizeof(X); }
+
+    template <class Block>
+    STRETTO_KERNEL void pass(Block& block, std::size_t e, X* own, const Lane<X>* lanes, Sums& sums) const {
+        const bool pair = e + 1 < elements;
+        for (int k = 0; k < vectors.count; ++k)
+            if (vectors.loaded >> k & 1) block.copy_pair(own + k * lanes->stride, vectors.address[k] + e);
+        block.wait_copies();
+        statements.run(lanes[0], sums.of[0]);
+        if (pair) statements.run(lanes[1], sums.of[1]);
+        for (int k = 0; k < vectors.count; ++k) {
+            if (!(vectors.stored >> k & 1)) continue;
+            if (pair)
+                block.store_pair(vectors.address[k] + e, own + k * lanes->stride);
+            else
+                block.at(vectors.address[k] + e) = own[k * lanes->stride];
+        }
+    }
+
+    template <class Block, class PerThread>
+    STRETTO_KERNEL void reduce(Block& block, X* tile, PerThread& sums) const {
+        const int stride = 2 * block.threads();
+        block.each([&](int t) {
+            STRETTO_UNROLL
+            for (int k = 0; k < dots_at_most; ++k)
+                for (int lane = 0; lane < 2; ++lane) tile[k * stride + 2 * t + lane] = sums[t].of[lane][k];
+        });
+        add_rows(block, tile, dots_at_most, stride, stride / columns, columns);
+        block.each([&](int t) {
+            for (int i = t; i < dots_at_most * columns; i += block.threads()) {
+                const int k = i / columns, j = i % columns;
+                if (dots.place[k] >= 0)
+                    block.at(partials + (dots.place[k] * block.blocks() + block.index()) * columns + j) =
+                        tile[k * stride + j];
+            }
+        });
+    }
+};
+
+}  // namespace stretto

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "stretto/core/types.hpp"
+#include "stretto/execute/executor_for.hpp"
+#include "stretto/statements/scalar_traits.hpp"
+
+// What a block of threads on a device runs is compiled for that device.
+#ifdef __CUDACC__
+#define STRETTO_KERNEL __device__ __forceinline__
+#define STRETTO_UNROLL _Pragma("unroll")
+#else
+#define STRETTO_KERNEL inline
+#define STRETTO_UNROLL
+#endif
+
+namespace stretto {
+
+/// A value in the memory of a device D (emulated.hpp, cuda.hpp): the host may hold its address and never looks at it.
+/// Vectors of it are what methods run on, on that device.
+template <class X, class D>
+    requires std::is_trivially_copyable_v<X>
+class OnDevice {
+public:
+    using Device = D;
+
+private:
+    OnDevice() = default;
+    X value_;
+};
+
+template <class X, class D>
+struct NumberOf<OnDevice<X, D>> {
+    using type = X;
+};
+template <class X, class D>
+struct ScalarTraits<OnDevice<X, D>> : ScalarTraits<X> {};
+
+template <class X, class D>
+class DeviceExecutor;
+template <class X, class D>
+struct ExecutorOf<OnDevice<X, D>> {
+    using type = DeviceExecutor<X, D>;
+};
+
+/// Owns room for `size` values of X in the memory of D, unwritten. Starts, and ends, on a boundary of 16 bytes: two
+/// neighbouring values travel together. Move-only. Throws std::bad_alloc.
+template <class X, class D>
+class DeviceArray {
+public:
+    DeviceArray() = default;
+    explicit DeviceArray(std::size_t size)
+        : size_(size),
+          data_(size == 0 ? nullptr : static_cast<OnDevice<X, D>*>(D::allocate(round_up(size * sizeof(X), unit)))) {}
+    /// With a copy of `values`, anything with data() and size().
+    template <class Values>
+        requires requires(const Values& v) { v.data() + v.size(); }
+    explicit DeviceArray(const Values& values) : DeviceArray(values.size()) {
+        if (size_ > 0) D::upload(data_, values.data(), size_ * sizeof(X));
+    }
+    DeviceArray(DeviceArray&& other) noexcept
+        : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+    DeviceArray& operator=(DeviceArray&& other) noexcept {
+        std::swap(size_, other.size_);
+        std::swap(data_, other.data_);
+        return *this;
+    }
+    ~DeviceArray() {
+        if (data_) D::release(data_);
+    }
+
+    OnDevice<X, D>* data() const { return data_; }
+    std::size_t size() const { return size_; }
+
+private:
+    static constexpr std::size_t unit = 16;
+    std::size_t size_ = 0;
+    OnDevice<X, D>* data_ = nullptr;
+};
+
+/// Owns room on the host for `size` values of X, unwritten, which D copies from and to while kernels run. Move-only.
+/// Throws std::bad_alloc.
+template <class X, class D>
+class PinnedArray {
+public:
+    PinnedArray() = default;
+    explicit PinnedArray(std::size_t size)
+        : size_(size), data_(size == 0 ? nullptr : static_cast<X*>(D::allocate_pinned(size * sizeof(X)))) {}
+    PinnedArray(PinnedArray&& other) noexcept
+        : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+    PinnedArray& operator=(PinnedArray&& other) noexcept {
+        std::swap(size_, other.size_);
+        std::swap(data_, other.data_);
+        return *this;
+    }
+    ~PinnedArray() {
+        if (data_) D::release_pinned(data_);
+    }
+
+    X* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::span<X> values() const { return {data_, size_}; }
+
+private:
+    std::size_t size_ = 0;
+    X* data_ = nullptr;
+};
+
+/// What a device did when, by the clock of the host: a kernel, or a copy beside kernels.
+struct DeviceSpan {
+    std::string_view name;
+    bool copy;
+    Clock::time_point begin, end;
+};
+/// What traces call a kernel: its `name`, where it has one.
+template <class Kernel>
+constexpr std::string_view kernel_name() {
+    if constexpr (requires { Kernel::name; })
+        return Kernel::name;
+    else
+        return "kernel";
+}
+
+/// How a kernel is launched: so many blocks of so many threads, with so many bytes that a block shares.
+struct Launch {
+    int blocks, threads;
+    std::size_t shared = 0;
+};
+
+// A kernel is a struct of values and of addresses on a device D, whose call(block) is what a block of threads does. It
+// is written once; D says what a block is:
+//
+//   index(), blocks()        which block it is, of how many
+//   threads()                how many threads it has
+//   each(f)                  f(t) by every thread, then a barrier
+//   shared<X>(byte, n)       n values that the block shares, from that byte on, unwritten at first
+//   at(p)                    the value at an address of the device
+//   copy_pair(to, p)         starts to copy two neighbouring values from p to shared memory of this thread alone …
+//   wait_copies()            … which are there now
+//   store_pair(p, from)      two neighbouring values from there to p
+//   PerThread<S>             what each thread keeps from one each() to the next
+//
+// A device besides has
+//
+//   take()                   throws InputError where there is none
+//   name, title()            what it is called
+//   most_blocks, most_shared
+//   allocate, release        of its memory; allocate_pinned, release_pinned: of the host's, for copies beside kernels
+//   upload, download         in the order of what is launched; the host may use its memory when they return
+//   launch(kernel, how)
+//   on_stream(k), join()     between the two, k below most_streams, what is launched for different k has no order
+//   wait()                   returns when all that was launched has run
+//   Event                    a place in what was launched, taken by mark(event); event.wait() returns when it is
+//   reached bring(from, to, n, event)  to pinned memory, after what was launched so far, beside what will be; event: it
+//   is there send(to, from, n)        from pinned memory, in the order of what is launched, which must stay as it is
+//   until then mpi_takes_addresses()    whether MPI may be given for_mpi(p) of its memory record(on), recorded() keeps
+//   spans of time; those that were kept, after wait()
+
+}  // namespace stretto

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What an executor does with whole vectors of a device, and with columns of them.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "stretto/core/random.hpp"
+#include "stretto/execute/device/sums.hpp"
+
+namespace stretto {
+
+/// Calls work(block, i) for i = 0 … size − 1, in any order.
+template <class D, class Work>
+struct ForEachKernel {
+    static constexpr std::string_view name = kernel_name<Work>();
+    std::size_t size;
+    Work work;
+
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block) const {
+        const auto step = static_cast<std::size_t>(block.threads()) * static_cast<std::size_t>(block.blocks());
+        block.each([&](int t) {
+            for (std::size_t i = static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(block.threads()) +
+                                 static_cast<std::size_t>(t);
+                 i < size; i += step)
+                work(block, i);
+        });
+    }
+};
+template <class D, class Work>
+void for_each_on_device(std::size_t size, const Work& work) {
+    if (size == 0) return;
+    const auto blocks = std::min<std::size_t>((size + most_threads - 1) / most_threads, D::most_blocks);
+    D::launch(ForEachKernel<D, Work>{size, work}, {static_cast<int>(blocks), most_threads});
+}
+
+template <class X, class D>
+struct ClearElement {
+    static constexpr std::string_view name = "clear";
+    OnDevice<X, D>* v;
+    std::size_t stride;
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
+        block.at(v + i * stride) = X{};
+    }
+};
+template <class X, class D>
+struct CopyElement {
+    static constexpr std::string_view name = "copy";
+    const OnDevice<X, D>* from;
+    OnDevice<X, D>* to;
+    std::size_t stride;
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
+        block.at(to + i * stride) = block.at(from + i * stride);
+    }
+};
+
+/// splitmix64 and uniform of random.hpp, where only device code may run.
+template <class X, class D>
+struct RandomElement {
+    static constexpr std::string_view name = "random";
+    OnDevice<X, D>* v;
+    std::uint64_t key;  // splitmix64(seed)
+    Global first_row;
+    std::size_t columns;
+    STRETTO_KERNEL static std::uint64_t mix(std::uint64_t value) {
+        value += 0x9e3779b97f4a7c15u;
+        value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+        value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+        return value ^ (value >> 31);
+    }
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
+        const std::uint64_t row = static_cast<std::uint64_t>(first_row) + i / columns;
+        const std::uint64_t bits = mix(mix(key ^ row) ^ (i % columns)) >> 11;
+        block.at(v + i) = static_cast<X>(static_cast<double>(bits) * 0x1p-52 - 1);
+    }
+};
+
+/// The largest |v| of each column in the rows of each thread, infinite where a value is not finite: most[thread · m +
+/// column].
+template <class X, class D>
+struct LargestKernel {
+    static constexpr std::string_view name = "largest";
+    const OnDevice<X, D>* v;
+    OnDevice<X, D>* most;
+    std::size_t elements;
+    int columns;
+
+    Launch launch() const { return {1, threads_of_columns(columns, 1)}; }
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block) const {
+        block.each([&](int t) {
+            X mine{};
+            for (auto e = static_cast<std::size_t>(t); e < elements; e += static_cast<std::size_t>(block.threads())) {
+                const X value = block.at(v + e), size = value < X{} ? -value : value;
+                if (!(size <= mine)) mine = size == size ? size : static_cast<X>(HUGE_VAL);
+            }
+            block.at(most + t) = mine;
+        });
+    }
+};
+
+}  // namespace stretto

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/driver/solver.hpp"
+#include "stretto/operators/preconditioner.hpp"
+#include "stretto/sparse/csr.hpp"
+
+namespace stretto {
+
+class HMatrix;
+
+/// Solves for vectors of this process, wherever it computes.
+class HostedSolver {
+public:
+    virtual ~HostedSolver() = default;
+    /// Collective. As Solver::solve and, for `transposed`, solve_transposed.
+    virtual const Result& solve(MultiVector<const double> b, MultiVector<double> x, bool transposed) = 0;
+    virtual void set_tolerances(double rtol, double atol, int max_iterations) = 0;
+    virtual void forget() = 0;
+};
+
+/// A product with a hierarchical matrix on a device, by one of the schemes of batched kernels.
+struct BatchedProduct {
+    std::string_view where;  ///< in Yamazaki and others (2018); empty: ours
+    std::string_view scheme;
+    bool disjoint;         ///< rows of y; otherwise sums are atomic
+    std::size_t launches;  ///< of kernels
+    double seconds;        ///< the fastest
+    std::vector<double> y;
+};
+
+/// What a method can run on beside this process's threads: devices are in `device`, tasks in `tasks`.
+class Device {
+public:
+    virtual ~Device() = default;
+    virtual std::string_view name() const = 0;
+    /// What it is, in a few words.
+    virtual std::string title() const = 0;
+    /// How it was asked for on the command line.
+    virtual std::string asked() const { return "--device " + std::string(name()); }
+    /// Whether it computes here, so that all that prepares a system is as without it.
+    virtual bool is_host() const { return false; }
+    /// Into how many parts the rows of a rank with so many threads are dealt.
+    virtual int parts(int threads) const { return threads; }
+    /// Collective. Throws InputError, on every rank alike, where it does not have this preconditioner of A,
+    /// NAME[:key=value,…], and says what to ask for instead.
+    virtual void check(const std::string& precond, const CsrMatrix<double>& A) const = 0;
+    /// Collective. The matrix and a preconditioner (null: none) of a kind that passed check() are brought to the device
+    /// as they are now; both must stay. Throws InputError as Solver does.
+    virtual std::unique_ptr<HostedSolver> solver(const CsrMatrix<double>& A, const Preconditioner* M, int columns,
+                                                 const SolveOptions& options) const = 0;
+};
+
+/// A device with a memory of its own, which has hierarchical matrices, too.
+class Accelerator : public Device {
+public:
+    using Device::solver;
+    /// As solver() of a sparse matrix, with a hierarchical one, in its order; `replicated`: for vectors whole on every
+    /// rank (Replicated in hmatrix.hpp). The preconditioner is one that passed check_hierarchical().
+    virtual std::unique_ptr<HostedSolver> solver(const HMatrix& A, const Preconditioner* M, bool replicated,
+                                                 int columns, const SolveOptions& options) const = 0;
+    /// Not collective. Throws InputError where it does not have this preconditioner for hierarchical matrices.
+    virtual void check_hierarchical(const std::string& precond) const = 0;
+
+    /// Collective. Times y = A x, n_local × columns values, by every scheme, so many times.
+    virtual std::vector<BatchedProduct> compare_batches(const HMatrix& A, const std::vector<double>& x, int columns,
+                                                        int repeats) const = 0;
+    /// Bytes per second of a triad, the fastest of so many.
+    virtual double triad(std::size_t values, int repeats) const = 0;
+};
+
+}  // namespace stretto

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/execute/device/cuda.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "cuda/errors.hpp"
+#include "cuda/graphs.hpp"
+#include "cuda/recording.hpp"
+#include "stretto/comm/gpu_aware.hpp"
+#include "stretto/core/error.hpp"
+
+namespace stretto {
+namespace {
+
+/// Which of the ranks of this node this one is, by what starters of MPI programs say; 0: not known.
+int rank_on_node() {
+    for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+        if (const char* const rank = std::getenv(name)) return std::atoi(rank);
+    return 0;
+}
+
+/// Pinned places that small uploads leave from, so that they need not wait for the stream.
+struct Staging {
+    static constexpr std::size_t size = std::size_t{64} << 10;
+    static constexpr int places = 32;
+    void* data = nullptr;
+    CudaDevice::Event free;
+};
+
+Recording& recording() {
+    static Recording all;
+    return all;
+}
+
+/// STRETTO_CUDA_GRAPHS=1 in the environment asks for graphs.
+bool graphs_asked_for() {
+    const char* const said = std::getenv("STRETTO_CUDA_GRAPHS");
+    return said && std::string_view(said) == "1";
+}
+Graphs& graphs() {
+    static Graphs all(graphs_asked_for());
+    return all;
+}
+
+}  // namespace
+
+void CudaDevice::take() {
+    int devices = 0;
+    const cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error != cudaSuccess || devices == 0)
+        throw InputError(fmt::format("--device cuda: there is no GPU here ({}): --device cpu",
+                                     error == cudaSuccess ? "none found" : cudaGetErrorString(error)));
+    check(cudaSetDevice(rank_on_node() % devices), "the GPU of this rank cannot be had");
+}
+
+std::string CudaDevice::title() {
+    int device = 0;
+    cudaDeviceProp properties{};
+    check(cudaGetDevice(&device), "no GPU");
+    check(cudaGetDeviceProperties(&properties, device), "no GPU");
+    return properties.name;
+}
+
+void* CudaDevice::allocate(std::size_t bytes) {
+    void* data = nullptr;
+    const cudaError_t error = cudaMalloc(&data, bytes);
+    if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
+    check(error, "no memory on the GPU");
+    return data;
+}
+void CudaDevice::release(void* data) noexcept {
+    try {
+        (void)stream();
+    } catch (const std::runtime_error&) {
+        // whoever waits for the device next is told
+    }
+    cudaFree(data);
+}
+void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
+    // From memory that is not pinned the driver has taken a copy when this returns, but may wait for the stream before.
+    if (bytes > Staging::size) {
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()), "nothing came to the GPU");
+        return;
+    }
+    static auto* const staging = new Staging[Staging::places];
+    static int next = 0;
+    Staging& place = staging[next++ % Staging::places];
+    place.free.wait();
+    if (!place.data) place.data = allocate_pinned(Staging::size);
+    std::memcpy(place.data, from, bytes);
+    send(to, place.data, bytes);
+    mark(place.free);
+}
+void CudaDevice::download(const void* from, void* to, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "nothing came from the GPU");
+    wait();
+}
+void CudaDevice::wait() {
+    join();
+    check(cudaStreamSynchronize(stream()), "the GPU failed");
+}
+
+namespace {
+
+struct Streams {
+    std::array<cudaStream_t, CudaDevice::most_streams> stream{};
+    std::array<cudaEvent_t, CudaDevice::most_streams> reached{};
+    std::size_t current = 0;
+    bool several = false;  // since the last join()
+};
+Streams& streams() {
+    static Streams all;
+    return all;
+}
+
+}  // namespace
+
+void* CudaDevice::allocate_pinned(std::size_t bytes) {
+    void* data = nullptr;
+    const cudaError_t error = cudaMallocHost(&data, bytes);
+    if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
+    check(error, "no pinned memory");
+    return data;
+}
+void CudaDevice::release_pinned(void* data) noexcept { cudaFreeHost(data); }
+
+CudaDevice::Event::~Event() {
+    if (event_) cudaEventDestroy(event_);
+}
+void CudaDevice::Event::wait() const {
+    if (!event_) return;
+    (void)stream();  // so that the device has its work
+    check(cudaEventSynchronize(event_), "the GPU failed");
+}
+cudaEvent_t CudaDevice::Event::made() {
+    if (!event_) check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "no event on the GPU");
+    return event_;
+}
+void CudaDevice::mark(Event& event) { check(cudaEventRecord(event.made(), stream()), "no event on the GPU"); }
+void CudaDevice::bring(const void* from, void* to, std::size_t bytes, Event& there) {
+    mark(there);
+    check(cudaStreamWaitEvent(copies(), there.made()), "the copies' stream does not wait");
+    begin_span("to the host", true);
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, copies()), "nothing came from the GPU");
+    end_span();
+    check(cudaEventRecord(there.made(), copies()), "no event on the GPU");
+}
+void CudaDevice::send(void* to, const void* from, std::size_t bytes) {
+    begin_span("to the device", false);
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()), "nothing came to the GPU");
+    end_span();
+}
+bool CudaDevice::mpi_takes_addresses() {
+    static const bool takes = mpi_takes_device_addresses(true);
+    return takes;
+}
+
+void CudaDevice::record(bool on) {
+    recording().clear();
+    if (on == recording().on()) return;
+    wait();
+    graphs().turn(!on && graphs_asked_for());
+    recording().on(on ? stream() : nullptr);
+}
+std::vector<DeviceSpan> CudaDevice::recorded() {
+    wait();
+    check(cudaStreamSynchronize(copies()), "the GPU failed");
+    return recording().take();
+}
+void CudaDevice::begin_span(std::string_view name, bool copy) {
+    if (recording().on()) recording().begin(name, copy, copy ? copies() : kernels());
+}
+void CudaDevice::end_span() {
+    if (recording().on()) recording().end();
+}
+
+cudaStream_t CudaDevice::kernels() {
+    cudaStream_t& one = streams().stream[streams().current];
+    if (!one) one = made_stream();
+    return one;
+}
+void CudaDevice::on_stream(int k) {
+    auto& all = streams();
+    if (!all.several) {  // the others begin behind what was said before
+        const cudaStream_t first = stream();
+        all.several = true;
+        if (!all.reached[0]) check(cudaEventCreateWithFlags(&all.reached[0], cudaEventDisableTiming), "no event");
+        check(cudaEventRecord(all.reached[0], first), "no event on the GPU");
+        for (all.current = 1; all.current < all.stream.size(); ++all.current)
+            check(cudaStreamWaitEvent(kernels(), all.reached[0]), "no event on the GPU");
+    }
+    all.current = static_cast<std::size_t>(k);
+}
+void CudaDevice::join() {
+    auto& all = streams();
+    all.current = 0;
+    if (!all.several) return;
+    all.several = false;
+    for (std::size_t k = 1; k < all.stream.size(); ++k) {
+        if (!all.reached[k]) check(cudaEventCreateWithFlags(&all.reached[k], cudaEventDisableTiming), "no event");
+        check(cudaEventRecord(all.reached[k], all.stream[k]), "no event on the GPU");
+        check(cudaStreamWaitEvent(all.stream[0], all.reached[k]), "no event on the GPU");
+    }
+}
+cudaStream_t CudaDevice::stream() {
+    if (!streams().several) graphs().launch(kernels());
+    return kernels();
+}
+cudaStream_t CudaDevice::stream_for(const void* kernel) {
+    if (!streams().several) graphs().capture(kernels(), kernel);
+    return kernels();
+}
+cudaStream_t CudaDevice::copies() {
+    static const cudaStream_t made = made_stream();
+    return made;
+}
+void CudaDevice::check(cudaError_t error, const char* doing) { must(error, doing); }
+void CudaDevice::allow_shared(const void* kernel, std::size_t bytes) {
+    constexpr std::size_t always = std::size_t{48} << 10;
+    if (bytes > always)
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+              "a kernel asks for more shared memory than this GPU has");
+}
+
+}  // namespace stretto

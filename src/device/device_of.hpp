@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "hmatrix/solver.hpp"
+#include "hmatrix/study.hpp"
+#include "solver_on.hpp"
+#include "stretto/core/error.hpp"
+#include "stretto/core/spec.hpp"
+
+namespace stretto {
+
+/// Device::check, for all of them.
+void check_preconditioner(std::string_view device, const std::string& precond, const CsrMatrix<double>& A);
+
+/// A device as the rest of the library sees it.
+template <class D>
+class DeviceOf final : public Accelerator {
+public:
+    std::string_view name() const override { return D::name; }
+    std::string title() const override {
+        return D::title() +
+               (D::mpi_takes_addresses() ? "; MPI takes its addresses" : "; halos travel through the host");
+    }
+    void check(const std::string& precond, const CsrMatrix<double>& A) const override {
+        check_preconditioner(D::name, precond, A);
+    }
+    std::unique_ptr<HostedSolver> solver(const CsrMatrix<double>& A, const Preconditioner* M, int columns,
+                                         const SolveOptions& options) const override {
+        return std::make_unique<SolverOn<D>>(A, M, columns, options);
+    }
+    std::unique_ptr<HostedSolver> solver(const HMatrix& A, const Preconditioner* M, bool replicated, int columns,
+                                         const SolveOptions& options) const override {
+        return std::make_unique<HMatrixSolverOn<D>>(A, M, replicated, columns, options);
+    }
+    std::vector<BatchedProduct> compare_batches(const HMatrix& A, const std::vector<double>& x, int columns,
+                                                int repeats) const override {
+        return stretto::compare_batches<D>(A, x, columns, repeats);
+    }
+    double triad(std::size_t values, int repeats) const override { return triad_on_device<D>(values, repeats); }
+    void check_hierarchical(const std::string& precond) const override {
+        const auto asked = parse_spec(precond).name;
+        if (asked != "none" && asked != "block_jacobi")
+            throw InputError(fmt::format(
+                "--precond {} is not there for hierarchical matrices on the device {}: none and block_jacobi are "
+                "(--device cpu has all)",
+                precond, D::name));
+    }
+};
+
+}  // namespace stretto

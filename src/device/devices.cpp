@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stretto/device/devices.hpp"
+
+#include "stretto/core/error.hpp"
+
+namespace stretto {
+
+const Accelerator& emulated_device();
+const Accelerator& cuda_device();
+
+const Accelerator* find_device(std::string_view name) {
+    if (name == "emulated") return &emulated_device();
+    if (name == "cuda") {
+#ifdef STRETTO_HAS_CUDA
+        return &cuda_device();
+#else
+        throw InputError(
+            "--device cuda: this program was built without nvcc, CUDA's compiler (docs/gpu.md): --device cpu");
+#endif
+    }
+    return nullptr;
+}
+
+}  // namespace stretto

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace stretto {
+namespace {
+
+std::size_t bytes_of_column(const HMatrixPanel& p) { return (p.single ? 4 : 8) * std::size_t{panel_rows}; }
+
+/// A panel in a phase y += P v.
+struct Forward {
+    HMatrixPanel panel;
+    Stored stored;
+    bool products;
+};
+using Forwards = std::vector<Forward>;
+
+void add(Forwards& to, const std::vector<HMatrixPanel>& panels, bool products) {
+    for (const HMatrixPanel& p : panels) to.push_back({p, p.single ? Stored::in_single : Stored::in_double, products});
+}
+void add_sums(Forwards& to, const std::vector<HMatrixPanel>& panels) {
+    for (const HMatrixPanel& p : panels) to.push_back({p, Stored::nowhere, true});
+}
+
+/// The order in which a scheme has them.
+template <class List, class Panel>
+void sort_for(const BatchScheme& scheme, List& list, Panel&& panel) {
+    using enum BatchScheme::Order;
+    if (scheme.order == by_rows) std::ranges::stable_sort(list, {}, [&](const auto& p) { return panel(p).rows; });
+    if (scheme.order == grouped)
+        std::ranges::stable_sort(
+            list, {}, [&](const auto& p) { return std::pair(round_up(panel(p).rows, panel_rows), panel(p).cols); });
+}
+
+/// Which batch a panel belongs to by its rows, where they are cut so.
+int range_of(const BatchScheme& scheme, Index rows) {
+    switch (scheme.cut) {
+        case BatchScheme::by_three_ranges: return rows < 8 ? 0 : rows < 32 ? 1 : 2;
+        case BatchScheme::by_32_rows: return rows <= 8 ? 0 : (rows + 31) / 32;
+        default: return 0;
+    }
+}
+
+/// Begins of batches in a list of panels of these rows, in the order of their launches.
+std::vector<std::size_t> cut(const BatchScheme& scheme, const std::vector<Index>& rows) {
+    std::vector<std::size_t> begins;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+        if (begins.empty() || range_of(scheme, rows[k]) != range_of(scheme, rows[k - 1]) ||
+            (scheme.count > 0 && k - begins.back() == static_cast<std::size_t>(scheme.count)))
+            begins.push_back(k);
+    begins.push_back(rows.size());
+    return begins;
+}
+
+/// The slabs of a panel that lie in rows first … first + part_rows − 1.
+PanelSegment segment_in(const Forward& p, Index first) {
+    const HMatrixPanel& panel = p.panel;
+    const Index from = std::max(panel.row, first), to = std::min(panel.row + panel.rows, first + part_rows);
+    const Index skipped = from - panel.row;
+    const bool values = p.stored != Stored::nowhere;
+    const std::size_t slab = values ? bytes_of_column(panel) * static_cast<std::size_t>(panel.cols) : 0;
+    return {static_cast<std::int64_t>(panel.at + static_cast<std::size_t>(skipped / panel_rows) * slab),
+            values ? panel.col : panel.col + skipped,
+            panel.cols,
+            static_cast<std::uint8_t>((from - first) / panel_rows),
+            static_cast<std::uint8_t>(round_up(to - from, panel_rows) / panel_rows),
+            static_cast<std::uint8_t>(p.stored),
+            static_cast<std::uint8_t>(p.products)};
+}
+
+/// Blocks of threads have their rows to themselves. Those with most to read begin.
+ForwardPhase own_rows(const Forwards& panels, Index rows) {
+    std::vector<std::vector<PanelSegment>> parts(static_cast<std::size_t>(round_up(rows, part_rows) / part_rows));
+    for (const Forward& p : panels)
+        for (Index first = p.panel.row / part_rows * part_rows; first < p.panel.row + p.panel.rows; first += part_rows)
+            parts[static_cast<std::size_t>(first / part_rows)].push_back(segment_in(p, first));
+    std::vector<std::size_t> order(parts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto work = [&](std::size_t part) {
+        std::size_t columns = 0;
+        for (const PanelSegment& s : parts[part])
+            columns += static_cast<std::size_t>(s.cols) * static_cast<std::size_t>(s.slabs);
+        return columns;
+    };
+    std::vector<std::size_t> columns;
+    for (const std::size_t part : order) columns.push_back(work(part));
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t part) { return columns[part]; });
+    ForwardPhase phase;
+    for (const std::size_t part : order) {
+        const auto first = static_cast<std::int32_t>(phase.segments.size());
+        phase.segments.insert(phase.segments.end(), parts[part].begin(), parts[part].end());
+        const Index row = static_cast<Index>(part) * part_rows;
+        phase.tasks.push_back({first, static_cast<std::int32_t>(phase.segments.size()), row,
+                               round_up(std::min(part_rows, rows - row), panel_rows) / panel_rows});
+    }
+    phase.batches = {0, static_cast<std::int32_t>(phase.tasks.size())};
+    return phase;
+}
+
+/// Blocks of threads have a panel's rows, which others may have too.
+ForwardPhase own_panels(const BatchScheme& scheme, Forwards panels) {
+    sort_for(scheme, panels, [](const Forward& p) -> const HMatrixPanel& { return p.panel; });
+    std::vector<Index> rows;
+    for (const Forward& p : panels) rows.push_back(p.panel.rows);
+    const auto begins = cut(scheme, rows);
+    ForwardPhase phase;
+    for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
+        phase.batches.push_back(static_cast<std::int32_t>(phase.tasks.size()));
+        Index most = 0;
+        for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) most = std::max(most, rows[k]);
+        for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) {
+            const HMatrixPanel& p = panels[k].panel;
+            // A launch has as many blocks for each panel as the largest takes; the others' end at once.
+            for (Index done = 0; done < most; done += part_rows) {
+                const auto first = static_cast<std::int32_t>(phase.segments.size());
+                if (done < p.rows) phase.segments.push_back(segment_in(panels[k], p.row + done));
+                const Index slabs =
+                    done < p.rows ? round_up(std::min(part_rows, p.rows - done), panel_rows) / panel_rows : 0;
+                phase.tasks.push_back({first, static_cast<std::int32_t>(phase.segments.size()), p.row + done, slabs});
+            }
+        }
+    }
+    phase.batches.push_back(static_cast<std::int32_t>(phase.tasks.size()));
+    return phase;
+}
+
+ForwardPhase forward_phase(const BatchScheme& scheme, const Forwards& panels, Index rows) {
+    return scheme.disjoint ? own_rows(panels, rows) : own_panels(scheme, panels);
+}
+
+/// A panel of so many rows has a block of threads to itself.
+constexpr Index rows_of_a_block = 512, rows_of_four_warps = 256, rows_of_two_warps = 128;
+int warps_of(Index rows) {
+    return rows > rows_of_a_block ? warps_of_block : rows > rows_of_four_warps ? 4 : rows > rows_of_two_warps ? 2 : 1;
+}
+
+AdjointPhase adjoint_phase(const BatchScheme& scheme, std::vector<HMatrixPanel> panels) {
+    if (scheme.disjoint)  // the largest begin, so that none is left at the end
+        std::ranges::stable_sort(panels, std::greater<>(), [](const HMatrixPanel& p) {
+            return std::pair(warps_of(p.rows), static_cast<std::int64_t>(p.rows) * p.cols);
+        });
+    sort_for(scheme, panels, [](const HMatrixPanel& p) -> const HMatrixPanel& { return p; });
+    std::vector<Index> rows;
+    for (const HMatrixPanel& p : panels) rows.push_back(p.rows);
+    const auto begins = cut(scheme, rows);
+    AdjointPhase phase;
+    for (const HMatrixPanel& p : panels)
+        phase.panels.push_back({static_cast<std::int64_t>(p.at), p.row, p.rows, p.col, p.cols,
+                                static_cast<std::int32_t>(p.single ? Stored::in_single : Stored::in_double)});
+    for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
+        phase.batches.push_back(static_cast<std::int32_t>(phase.teams.size()));
+        for (std::size_t k = begins[b]; k < begins[b + 1];) {
+            const int warps = warps_of(panels[k].rows);
+            int count = 0, passes = 1;
+            while (count < warps_of_block / warps && k + static_cast<std::size_t>(count) < begins[b + 1] &&
+                   warps_of(panels[k + static_cast<std::size_t>(count)].rows) == warps) {
+                const Index cols = panels[k + static_cast<std::size_t>(count)].cols;
+                passes = std::max(passes, static_cast<int>((cols + panel_rows - 1) / panel_rows));
+                ++count;
+            }
+            // As many as share the warps evenly.
+            count = static_cast<int>(std::bit_floor(static_cast<unsigned>(count)));
+            phase.teams.push_back({static_cast<std::int32_t>(k), count, passes});
+            k += static_cast<std::size_t>(count);
+        }
+    }
+    phase.batches.push_back(static_cast<std::int32_t>(phase.teams.size()));
+    return phase;
+}
+
+}  // namespace
+
+ProductPlan plan_product(const HMatrix& A, const HMatrix::Steps& steps, const BatchScheme& scheme) {
+    ProductPlan plan;
+    plan.products = steps.products;
+    plan.rows = A.local_rows();
+    plan.adjoint_here = adjoint_phase(scheme, steps.adjoint_here);
+    plan.adjoint_there = adjoint_phase(scheme, steps.adjoint_there);
+    Forwards here, rest;
+    // With nothing on its way there is nothing to do meanwhile: y is written once.
+    add(A.comm().size() > 1 ? here : rest, steps.dense_here, false);
+    add(rest, steps.dense_there, false);
+    add(rest, steps.forward, true);
+    add_sums(rest, steps.sums);
+    if (!here.empty()) plan.forward_here = forward_phase(scheme, here, plan.rows);
+    plan.forward_rest = forward_phase(scheme, rest, plan.rows);
+    return plan;
+}
+
+ProductPlan plan_transposed(const HMatrix& A, const HMatrix::Steps& steps, const BatchScheme& scheme) {
+    ProductPlan plan;
+    plan.products = steps.products;
+    plan.rows = static_cast<Index>(A.rows());
+    std::vector<HMatrixPanel> adjoints = steps.forward;
+    std::vector<HMatrixPanel> sums;
+    for (const auto* list : {&steps.dense_here, &steps.dense_there})
+        for (const HMatrixPanel& p : *list) {
+            // Bᵀx goes through t, so that rows of y are disjoint.
+            adjoints.push_back(p);
+            adjoints.back().col = plan.products;
+            sums.push_back({0, p.col, p.cols, plan.products, 1, false});
+            plan.products += p.cols;
+        }
+    std::map<Index, HMatrixPanel> sum_at;  // by the first product: what comes from it comes from x
+    for (const HMatrixPanel& p : steps.sums) sum_at[p.col] = p;
+    Forwards forwards;
+    for (const auto* list : {&steps.adjoint_here, &steps.adjoint_there})
+        for (HMatrixPanel p : *list) {
+            const auto next = sum_at.upper_bound(p.col);
+            const HMatrixPanel* const sum = next == sum_at.begin() ? nullptr : &std::prev(next)->second;
+            const bool from_x = sum && p.col < sum->col + sum->rows;
+            if (from_x) p.col = sum->row + p.col - sum->col;
+            add(forwards, {p}, !from_x);
+        }
+    add_sums(forwards, sums);
+    plan.adjoint_here = adjoint_phase(scheme, adjoints);
+    plan.forward_rest = forward_phase(scheme, forwards, plan.rows);
+    return plan;
+}
+
+ForwardPhase plan_panels(const std::vector<HMatrixPanel>& panels, Index rows) {
+    Forwards forwards;
+    add(forwards, panels, false);
+    return own_rows(forwards, rows);
+}
+
+}  // namespace stretto

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "matrix.hpp"
+#include "on_host.hpp"
+#include "stretto/execute/device/vectors.hpp"
+#include "stretto/operators/preconditioner.hpp"
+
+namespace stretto {
+
+/// One of the kinds of ExplicitInverse on a device, for a matrix that is there and stays.
+template <class Inverse, class X, class D>
+class DeviceInverse;
+
+template <class X, class D>
+struct MultiplyRowsElement {
+    static constexpr std::string_view name = "diagonal";
+    const OnDevice<X, D>*by, *from;
+    OnDevice<X, D>* to;
+    std::size_t columns;
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
+        block.at(to + i) = block.at(by + i / columns) * block.at(from + i);
+    }
+};
+
+template <class X, class D>
+class DeviceInverse<DiagonalInverse, X, D> {
+public:
+    using T = OnDevice<X, D>;
+    DeviceInverse(const DiagonalInverse& inverse, const DeviceMatrix<X, D>&) : inverse_(inverse.values) {}
+    void apply(MultiVector<T> r, MultiVector<T> z) const {
+        for_each_on_device<D>(r.size(), MultiplyRowsElement<X, D>{inverse_.data(), r.data(), z.data(),
+                                                                  static_cast<std::size_t>(r.columns())});
+    }
+    double bytes(int columns) const { return sizeof(X) * static_cast<double>(inverse_.size()) * (2.0 * columns + 1); }
+
+private:
+    DeviceArray<X, D> inverse_;
+};
+
+/// A step of ChebyshevInverse in one pass; the first where there is no image.
+template <class X, class D>
+struct ChebyshevElement {
+    static constexpr std::string_view name = "chebyshev";
+    const OnDevice<X, D>*inverse, *r, *image;
+    OnDevice<X, D>*residual, *step, *z;
+    X keep, add;
+    std::size_t columns;
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
+        const X d = block.at(inverse + i / columns);
+        const X left = image ? block.at(residual + i) - block.at(image + i) : block.at(r + i);
+        const X next = image ? keep * block.at(step + i) + add * d * left : add * d * left;
+        block.at(residual + i) = left;
+        block.at(step + i) = next;
+        block.at(z + i) = image ? block.at(z + i) + next : next;
+    }
+};
+
+template <class X, class D>
+class DeviceInverse<ChebyshevInverse, X, D> {
+public:
+    using T = OnDevice<X, D>;
+    DeviceInverse(ChebyshevInverse form, const DeviceMatrix<X, D>& A)
+        : A_(&A), form_(std::move(form)), inverse_(form_.inverse) {}
+    void apply(MultiVector<T> r, MultiVector<T> z) const {
+        for (auto* const work : {&residual_, &step_, &image_})
+            if (work->size() < r.size()) *work = DeviceArray<X, D>(r.size());
+        const MultiVector<T> step(step_.data(), r.rows(), r.columns()), image(image_.data(), r.rows(), r.columns());
+        ChebyshevElement<X, D> element{inverse_.data(),
+                                       r.data(),
+                                       nullptr,
+                                       residual_.data(),
+                                       step_.data(),
+                                       z.data(),
+                                       X{0},
+                                       X{1} / form_.middle,
+                                       static_cast<std::size_t>(r.columns())};
+        for_each_on_device<D>(r.size(), element);
+        element.image = image.data();
+        auto coefficients = form_.coefficients();
+        for (int k = 0; k < form_.degree; ++k) {
+            A_->apply(step, image);
+            const auto [keep, add] = coefficients.next();
+            element.keep = keep;
+            element.add = add;
+            for_each_on_device<D>(r.size(), element);
+        }
+    }
+    double bytes(int columns) const {
+        return form_.degree * A_->bytes(columns) +
+               sizeof(X) * static_cast<double>(inverse_.size()) * (form_.degree + 1) * (7.0 * columns + 1);
+    }
+
+private:
+    const DeviceMatrix<X, D>* A_;
+    ChebyshevInverse form_;
+    DeviceArray<X, D> inverse_;
+    mutable DeviceArray<X, D> residual_, step_, image_;
+};
+
+template <class X, class D>
+class DeviceInverse<SparseInverse, X, D> {
+public:
+    using T = OnDevice<X, D>;
+    DeviceInverse(const SparseInverse& inverse, const DeviceMatrix<X, D>& A)
+        : rows_(
+              [&](Index i) {
+                  const std::size_t begin = inverse.start[static_cast<std::size_t>(i)];
+                  const std::size_t size = inverse.start[static_cast<std::size_t>(i) + 1] - begin;
+                  return Row{std::span(inverse.columns).subspan(begin, size),
+                             std::span(inverse.values).subspan(begin, size)};
+              },
+              all(static_cast<Index>(inverse.start.size() - 1)), A.columns()) {}
+    void apply(MultiVector<T> r, MultiVector<T> z) const {
+        rows_.multiply(r.data(), nullptr, z.data(), r.rows(), r.columns());
+    }
+    double bytes(int columns) const {
+        return rows_.bytes() + 2.0 * sizeof(X) * columns * static_cast<double>(rows_.rows());
+    }
+
+private:
+    struct Row {
+        std::span<const Index> columns;
+        std::span<const X> values;
+    };
+    static std::vector<Index> all(Index rows) {
+        std::vector<Index> numbers(static_cast<std::size_t>(rows));
+        std::iota(numbers.begin(), numbers.end(), 0);
+        return numbers;
+    }
+    DeviceRows<X, D> rows_;
+};
+
+/// Dense blocks on the diagonal: entry k of every row stands beside entry k of the next.
+template <class X, class D>
+struct BlocksElement {
+    static constexpr std::string_view name = "block inverses";
+    const OnDevice<Index, D>*begin, *end;  // of the block of a row
+    const OnDevice<X, D>*inverse, *from;
+    OnDevice<X, D>* to;
+    std::size_t rows, columns;
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
+        const std::size_t row = i / columns;
+        const auto first = static_cast<std::size_t>(block.at(begin + row));
+        const auto count = static_cast<std::size_t>(block.at(end + row)) - first;
+        X sum{};
+        for (std::size_t k = 0; k < count; ++k)
+            sum += block.at(inverse + (k * rows + row)) * block.at(from + ((first + k) * columns + i % columns));
+        block.at(to + i) = sum;
+    }
+};
+
+template <class X, class D>
+class DeviceInverse<BlockInverse, X, D> {
+public:
+    using T = OnDevice<X, D>;
+    DeviceInverse(const BlockInverse& inverse, const DeviceMatrix<X, D>&) {
+        const auto rows = static_cast<std::size_t>(inverse.first.back());
+        std::vector<Index> begin(rows), end(rows);
+        std::size_t widest = 0, place = 0;
+        for (std::size_t b = 0; b + 1 < inverse.first.size(); ++b)
+            widest = std::max(widest, static_cast<std::size_t>(inverse.first[b + 1] - inverse.first[b]));
+        std::vector<X> values(widest * rows);
+        for (std::size_t b = 0; b + 1 < inverse.first.size(); ++b) {
+            const auto first = static_cast<std::size_t>(inverse.first[b]);
+            const auto n = static_cast<std::size_t>(inverse.first[b + 1]) - first;
+            for (std::size_t i = 0; i < n; ++i) {
+                begin[first + i] = inverse.first[b];
+                end[first + i] = inverse.first[b + 1];
+                for (std::size_t k = 0; k < n; ++k) values[k * rows + first + i] = inverse.values[place++];
+            }
+        }
+        begin_ = DeviceArray<Index, D>(begin);
+        end_ = DeviceArray<Index, D>(end);
+        values_ = DeviceArray<X, D>(values);
+    }
+    void apply(MultiVector<T> r, MultiVector<T> z) const {
+        for_each_on_device<D>(
+            r.size(), BlocksElement<X, D>{begin_.data(), end_.data(), values_.data(), r.data(), z.data(),
+                                          static_cast<std::size_t>(r.rows()), static_cast<std::size_t>(r.columns())});
+    }
+    double bytes(int columns) const {
+        return static_cast<double>(sizeof(X) * values_.size() + 2 * sizeof(Index) * begin_.size()) +
+               2.0 * sizeof(X) * columns * static_cast<double>(begin_.size());
+    }
+
+private:
+    DeviceArray<Index, D> begin_, end_;
+    DeviceArray<X, D> values_;
+};
+
+/// M⁻¹ on a device, by the numbers of the host's. Transposed products are computed on the host: methods ask for them
+/// once.
+template <class X, class D>
+class DevicePreconditioner {
+public:
+    using T = OnDevice<X, D>;
+
+    /// Both must stay where they are. Throws std::logic_error where M has no numbers to bring.
+    DevicePreconditioner(const Preconditioner& M, const DeviceMatrix<X, D>& A)
+        : M_(&M), form_(std::visit([&](const auto& inverse) { return made(inverse, A); }, M.explicit_inverse())) {}
+
+    void apply(MultiVector<T> r, MultiVector<T> z) const {
+        std::visit([&](const auto& form) { form.apply(r, z); }, form_);
+    }
+    void apply_transpose(MultiVector<T> r, MultiVector<T> z) const {
+        on_host<X, D>({r}, z, [&](auto& from, auto to) { M_->apply_transpose(from[0], to); });
+    }
+    bool has_transpose() const { return M_->has_transpose(); }
+    double bytes(int columns) const {
+        return std::visit([&](const auto& form) { return form.bytes(columns); }, form_);
+    }
+
+private:
+    template <class Inverse>
+    using Made = DeviceInverse<Inverse, X, D>;
+    using Form = std::variant<Made<DiagonalInverse>, Made<ChebyshevInverse>, Made<SparseInverse>, Made<BlockInverse>>;
+
+    template <class Inverse>
+    static Form made(const Inverse& inverse, const DeviceMatrix<X, D>& A) {
+        if constexpr (std::is_same_v<Inverse, std::monostate>)
+            throw std::logic_error("a preconditioner without numbers for a device");
+        else
+            return Made<Inverse>(inverse, A);
+    }
+
+    const Preconditioner* M_;
+    Form form_;
+};
+
+}  // namespace stretto

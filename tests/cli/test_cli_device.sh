@@ -1,0 +1,83 @@
+#!/bin/bash
+# Methods on the emulated device from the command line, beside the processor, on one to three ranks.
+. "$(dirname "$0")/cli_checks.bash"
+
+compare="abs(r['iterations'] - int(open('iterations').read())) <= 2 + r['iterations'] // 5"
+
+# as_processor RANKS ARGUMENT…: solves on both, and takes as many iterations, or nearly.
+as_processor() {
+  solves "$@" --threads 1 --json run.json || return 1
+  python3 -c "import json; print(json.load(open('run.json'))['iterations'])" >iterations
+  solves "$@" --threads 1 --json run.json --solution x.mtx --device emulated || return 1
+  holds run.json "r['device'] == 'emulated' and r['converged'] and $compare" || { cat iterations; return 1; }
+  python ones x.mtx
+}
+
+for ranks in 1 2 3; do
+  for method in cg pipelined_cg deep_pipelined_cg; do
+    check "$method on $ranks ranks" as_processor $ranks solve poisson3d:10 --rhs 'A*ones' --method $method --precond jacobi \
+      --rtol 1e-10
+  done
+  for method in pipelined_bicgstab gmres pipelined_gmres; do
+    check "$method on $ranks ranks" as_processor $ranks solve convdiff2d:20 --rhs 'A*ones' --method $method --rtol 1e-10 \
+      --columns 2
+  done
+  for precond in chebyshev block_jacobi:ic0,blocks=20; do
+    check "$precond on $ranks ranks" as_processor $ranks solve poisson3d:10 --rhs 'A*ones' --method pipelined_cg \
+      --precond $precond --rtol 1e-10
+  done
+  check "sai on $ranks ranks" as_processor $ranks solve convdiff2d:20 --rhs 'A*ones' --method bicgstab \
+    --precond block_jacobi:sai --rtol 1e-10
+  check "rows that moved, on $ranks ranks" as_processor $ranks solve poisson2d:12 --rhs 'A*ones' --method cg \
+    --prepare nonzeros --rtol 1e-12
+done
+
+# ---- the way of halos, and the timeline ----
+for aware in 0 1; do
+  STRETTO_GPU_AWARE_MPI=$aware check "halos, MPI that takes addresses: $aware" as_processor 3 solve convdiff2d:20 --rhs 'A*ones' \
+    --method bicgstab --rtol 1e-10 --columns 3
+done
+STRETTO_GPU_AWARE_MPI=perhaps check "neither" exits 2 2 solve poisson2d:9 --method cg --device emulated
+check "is named" says err "STRETTO_GPU_AWARE_MPI is 'perhaps'"
+check "a trace" exits 0 2 solve poisson2d:9 --method pipelined_cg --precond jacobi --device emulated --trace trace.json
+check "has the device's kernels" holds trace.json \
+  "{'vectors', 'sums', 'diagonal', 'product, repeated rows', 'to the host'} <= {each['name'] for each in r['traceEvents']}"
+check "on a track of their own" holds trace.json "'device' in [each.get('args', {}).get('name') for each in r['traceEvents']]"
+
+# ---- hierarchical matrices ----
+for ranks in 1 2 3; do
+  for layout in distributed replicated; do
+    for method in bicgstab pipelined_bicgstab; do
+      check "two spheres by $method, $layout, on $ranks ranks" solves $ranks bem two_spheres:n=640,distance=3 --method $method \
+        --layout $layout --json run.json --device emulated
+      check "have their charge" holds run.json \
+        "r['device'] == 'emulated' and r['converged'] and r['bem']['relative_error'] < 0.04"
+    done
+  done
+done
+check "a kernel with block Jacobi and columns" solves 2 kernel scattered:n=400 --kernel matern --method cg --precond block_jacobi \
+  --columns 3 --rhs random --device emulated --json run.json
+check "is solved" holds run.json "r['converged'] and r['device'] == 'emulated'"
+check "the study of batches" solves 2 bench hmatrix --device emulated --sizes 320 --epsilons 1e-3 --columns 1,3 --json run.json
+check "all schemes give the same" holds run.json \
+  "len(r['measurements']) == 30 and all(m['difference'] < 1e-12 and m['seconds'] > 0 for m in r['measurements'])"
+check "has a row for each" says out 'vbatch\(20K, variable\) \+ 3 streams'
+
+# ---- what is not there is said ----
+check "inner iterations" exits 2 2 bem sphere:n=80 --method bicgstab --precond inner --device emulated
+check "are named" says err '--precond inner is not there for hierarchical matrices on the device emulated'
+check "benches of others" exits 2 1 bench cg --device emulated
+check "say where" says err 'hmatrix alone runs on devices'
+check "another preconditioner" exits 2 1 solve poisson2d:9 --method cg --precond block_jacobi:ic0 --device emulated
+check "is named" says err '--precond block_jacobi:ic0 is not there on the device emulated'
+check "with what to ask for" says err 'ask for --precond block_jacobi:inner=ic0,blocks=2 or more'
+check "amg" exits 2 2 solve poisson2d:9 --method cg --precond amg --device emulated
+check "is named, too" says err '--precond amg is not there on the device emulated: ask for --precond chebyshev, jacobi'
+check "equilibrate" exits 2 1 solve poisson2d:9 --method cg --prepare equilibrate --device emulated
+check "is named" says err '--prepare equilibrate is not for the device emulated'
+check "no such device" exits 2 1 solve poisson2d:9 --method cg --device gpu
+if ! [ -e /dev/nvidia0 ]; then
+  check "no GPU" exits 2 1 solve poisson2d:9 --method cg --device cuda
+  check "why" says err '--device cuda: (this program was built without nvcc|there is no GPU here)'
+fi
+finish

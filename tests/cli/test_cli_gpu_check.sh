@@ -1,0 +1,29 @@
+#!/bin/bash
+# What builds, tests and measures everything on a GPU: without one it says so; on the emulated device it runs, and means nothing.
+. "$(dirname "$0")/cli_checks.bash"
+
+tool=$(dirname "$0")/../../tools/gpu_check.py
+
+# ends CODE ARGUMENT…: the tool's output goes to out and err.
+ends() {
+  local expected=$1
+  shift
+  python3 "$tool" "$@" >out 2>err
+  local code=$?
+  [ "$code" -eq "$expected" ] || { echo "exit code $code, not $expected"; cat out err; return 1; }
+}
+
+if ! [ -e /dev/nvidia0 ]; then
+  check "without a GPU" ends 2
+  check "which is said" says err 'gpu_check: .*no GPU \(/dev/nvidia0\)'
+fi
+check "no such part" ends 2 speed
+check "is named" says err "there is no part 'speed': build, test, solves, measure, report"
+check "figures" ends 0 measure report --device emulated --quick --build "$(dirname "$STRETTO")" --output .
+check "have a page" says gpu.md '^# Measured on no GPU, but a processor that plays one'
+check "with groups" says gpu.md '^\| pipelined_bicgstab \| 10000 \| 1 \| [0-9.]+ \| [0-9.]+ \|$'
+check "with products" says gpu.md '^\| product, jump3d:20 \| 32000 \| 4 \|'
+check "with iterations" says gpu.md '^\| gmres \| 1000 \| 16 \| [0-9.]+ \| [0-9.]+ \|$'
+check "and a machine to predict with" exits 0 1 predict poisson3d:50 --nodes 1 --machine machine.json
+check "that has bandwidths" holds machine.json "r['parameters']['memory_bandwidth']['value'] > 0"
+finish

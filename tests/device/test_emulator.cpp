@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong on a device must go wrong on the emulated one, loudly: errors planted one by one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csetjmp>
+#include <csignal>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "stretto/execute/device/emulated.hpp"
+
+using namespace stretto;
+
+namespace {
+
+using Device = EmulatedDevice;
+template <class X>
+using Array = DeviceArray<X, Device>;
+using Pinned = PinnedArray<double, Device>;
+template <class X>
+using Address = OnDevice<X, Device>*;
+
+template <class X>
+std::vector<X> brought(const Array<X>& array) {
+    std::vector<X> values(array.size());
+    Device::download(array.data(), values.data(), values.size() * sizeof(X));
+    return values;
+}
+
+sigjmp_buf before_fault;
+/// Whether the work touches memory that it has no access to.
+template <class Work>
+bool faults(Work&& work) {
+    struct sigaction ours = {}, theirs = {};
+    ours.sa_handler = [](int) { siglongjmp(before_fault, 1); };
+    sigaction(SIGSEGV, &ours, &theirs);
+    const bool faulted = sigsetjmp(before_fault, 1) != 0;
+    if (!faulted) work();
+    sigaction(SIGSEGV, &theirs, nullptr);
+    return faulted;
+}
+/// Looks at it, whatever an optimiser thinks.
+double look(const void* address) { return *static_cast<const volatile double*>(address); }
+
+/// Every thread does `work(block, t)`, and shares `values` values.
+template <class Work>
+struct Does {
+    Work work;
+    std::size_t values = 0;
+    template <class Block>
+    void operator()(Block& block) const {
+        double* const shared = block.template shared<double>(0, values);
+        block.each([&](int t) { work(block, t, shared); });
+    }
+};
+template <class Work>
+void launch(const Work& work, std::size_t values = 0, int blocks = 1, int threads = 4) {
+    Device::launch(Does<Work>{work, values}, {blocks, threads, values * sizeof(double)});
+}
+
+TEST(Emulator, KernelsReachTheirMemory) {
+    const std::vector<double> given{1, 2, 3, 4, 5, 6, 7, 8};
+    const Array<double> from(given), to(given.size());
+    launch(
+        [p = from.data(), q = to.data()](auto& block, int t, double*) {
+            block.at(q + 4 * block.index() + t) = 2 * block.at(p + 4 * block.index() + t);
+        },
+        0, 2);
+    EXPECT_EQ(brought(to), (std::vector<double>{2, 4, 6, 8, 10, 12, 14, 16}));
+}
+
+TEST(Emulator, FreshMemoryIsNotANumber) {
+    for (const double value : brought(Array<double>(5))) EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(Emulator, PairsTravelThroughSharedMemory) {
+    const std::vector<double> given{1, 2, 3, 4, 5, 6, 7, 8};
+    const Array<double> from(given), to(given.size());
+    launch(
+        [p = from.data(), q = to.data()](auto& block, int t, double* shared) {
+            block.copy_pair(shared + 2 * t, p + 2 * t);
+            block.wait_copies();
+            block.store_pair(q + 2 * t, shared + 2 * t);
+        },
+        8);
+    EXPECT_EQ(brought(to), given);
+}
+
+TEST(Emulator, CatchesAHostThatLooksAtADevice) {
+    const Array<double> v(std::vector<double>{1, 2});
+    Device::wait();
+    EXPECT_TRUE(faults([&] { look(v.data()); }));
+    const double here = 1;
+    EXPECT_FALSE(faults([&] { look(&here); }));
+}
+
+TEST(Emulator, CatchesAKernelThatFollowsAHostAddress) {
+    std::vector<double> here(4, 1.0);
+    launch([p = reinterpret_cast<Address<double>>(here.data())](auto& block, int t, double*) { block.at(p + t) = 1; });
+    EXPECT_THROW(Device::wait(), std::logic_error);
+}
+
+TEST(Emulator, CatchesAnAddressThatIsFollowedWithoutTheBlock) {
+    const Array<double> v(std::vector<double>{1, 2, 3, 4});
+    launch([p = v.data()](auto&, int t, double*) { look(p + t); });
+    EXPECT_TRUE(faults([] { Device::wait(); }));
+}
+
+TEST(Emulator, CatchesWhatIsOutOfBounds) {
+    const Array<double> v(std::vector<double>(64));
+    for (const std::ptrdiff_t off : {-1, 64}) {
+        launch([p = v.data() + off](auto& block, int t, double*) {
+            if (t == 0) block.at(p) = 1;
+        });
+        EXPECT_THROW(Device::wait(), std::logic_error) << off;
+    }
+    launch([](auto& block, int, double*) { block.template shared<double>(8, 4); }, 4);
+    EXPECT_THROW(Device::wait(), std::logic_error);
+}
+
+TEST(Emulator, CatchesMemoryThatWasGivenBack) {
+    Address<double> gone = nullptr;
+    {
+        const Array<double> v(std::vector<double>(512));
+        gone = v.data();
+    }
+    launch([gone](auto& block, int, double*) { block.at(gone) = 1; });
+    EXPECT_THROW(Device::wait(), std::logic_error);
+}
+
+TEST(Emulator, CatchesCopiesThatNobodyWaitsFor) {
+    const Array<double> from(std::vector<double>(8, 1.0)), to(8);
+    launch([p = from.data()](auto& block, int t, double* shared) { block.copy_pair(shared + 2 * t, p + 2 * t); }, 8);
+    EXPECT_THROW(Device::wait(), std::logic_error);
+    // One that is waited for too late is not there yet.
+    launch(
+        [p = from.data(), q = to.data()](auto& block, int t, double* shared) {
+            block.copy_pair(shared + 2 * t, p + 2 * t);
+            block.store_pair(q + 2 * t, shared + 2 * t);
+            block.wait_copies();
+        },
+        8);
+    for (const double value : brought(to)) EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(Emulator, CatchesPairsThatBeginAtAnOddPlace) {
+    const Array<double> from(std::vector<double>(8, 1.0));
+    launch([p = from.data()](auto& block, int, double* shared) { block.copy_pair(shared, p + 1); }, 8);
+    EXPECT_THROW(Device::wait(), std::logic_error);
+}
+
+TEST(Emulator, CatchesTooMuchSharedMemory) {
+    EXPECT_THROW(launch([](auto&, int, double*) {}, Device::most_shared / sizeof(double) + 1), std::logic_error);
+}
+
+TEST(Emulator, CatchesSharedMemoryThatNobodyWrote) {
+    const Array<double> to(4);
+    launch([q = to.data()](auto& block, int t, double* shared) { block.at(q + t) = shared[t]; }, 4);
+    for (const double value : brought(to)) EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(Emulator, CatchesAMissingBarrier) {
+    const Array<double> to(64);
+    launch(
+        [q = to.data()](auto& block, int t, double* shared) {
+            shared[t] = t;
+            const int other = (t + 1) % block.threads();
+            block.at(q + 4 * block.index() + t) = shared[other];  // of a thread that may not have come so far
+        },
+        4, 16);
+    EXPECT_TRUE(std::ranges::any_of(brought(to), [](double value) { return std::isnan(value); }));
+}
+
+TEST(Emulator, BringsCopiesBesideKernelsWhenTheirEventIsWaitedForAndNotBefore) {
+    const Array<double> v(std::vector<double>{1, 2, 3, 4});
+    const Pinned landing(4);
+    Device::Event there;
+    Device::bring(v.data(), landing.data(), 4 * sizeof(double), there);
+    Device::wait();
+    for (const double value : landing.values()) EXPECT_TRUE(std::isnan(value));
+    there.wait();
+    EXPECT_TRUE(std::ranges::equal(landing.values(), std::vector<double>{1, 2, 3, 4}));
+}
+
+TEST(Emulator, CatchesAKernelThatWritesWhatIsStillToBeBrought) {
+    const Array<double> v(std::vector<double>{1, 2, 3, 4});
+    const Pinned landing(4);
+    Device::Event there;
+    Device::bring(v.data(), landing.data(), 4 * sizeof(double), there);
+    launch([p = v.data()](auto& block, int t, double*) { block.at(p + t) = -1; });
+    there.wait();
+    EXPECT_TRUE(std::ranges::equal(landing.values(), std::vector<double>(4, -1.0)));
+}
+
+TEST(Emulator, CatchesAHostThatWritesWhatIsStillToBeSent) {
+    const Array<double> v(4);
+    const Pinned leaving(4);
+    std::ranges::fill(leaving.values(), 1.0);
+    Device::send(v.data(), leaving.data(), 4 * sizeof(double));
+    std::ranges::fill(leaving.values(), 2.0);
+    EXPECT_EQ(brought(v), std::vector<double>(4, 2.0));
+}
+
+TEST(Emulator, CatchesCopiesBesideKernelsOfMemoryThatIsNotPinned) {
+    const Array<double> v(std::vector<double>{1, 2, 3, 4});
+    std::vector<double> here(4);
+    Device::Event there;
+    EXPECT_THROW(Device::bring(v.data(), here.data(), 4 * sizeof(double), there), std::logic_error);
+    EXPECT_THROW(Device::send(v.data(), here.data(), 4 * sizeof(double)), std::logic_error);
+    const Pinned landing(4);
+    EXPECT_THROW(Device::bring(v.data(), landing.data() + 1, 4 * sizeof(double), there), std::logic_error);
+}
+
+TEST(Emulator, TellsWhatRanWhen) {
+    const Array<double> v(std::vector<double>{1, 2, 3, 4});
+    const Pinned landing(4);
+    Device::wait();
+    Device::record(true);
+    Device::Event there;
+    launch([p = v.data()](auto& block, int t, double*) { block.at(p + t) = 1; });
+    Device::bring(v.data(), landing.data(), 4 * sizeof(double), there);
+    there.wait();
+    const auto spans = Device::recorded();
+    Device::record(false);
+    ASSERT_EQ(spans.size(), 2U);
+    EXPECT_FALSE(spans[0].copy);
+    EXPECT_EQ(spans[1].name, "to the host");
+    EXPECT_TRUE(spans[1].copy && spans[0].end <= spans[1].begin);
+}
+
+TEST(Emulator, RunsBlocksInAnyOrder) {
+    std::vector<int> order;
+    launch(
+        [&order](auto& block, int t, double*) {
+            if (t == 0) order.push_back(block.index());
+        },
+        0, 16);
+    EXPECT_TRUE(order.empty());  // nothing runs before it is waited for
+    Device::wait();
+    EXPECT_FALSE(std::ranges::is_sorted(order));
+    std::ranges::sort(order);
+    std::vector<int> all(16);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(order, all);
+}
+
+TEST(Emulator, ManyArraysComeAndGo) {
+    for (int round = 0; round < 3; ++round) {
+        std::vector<Array<double>> arrays;
+        for (std::size_t k = 0; k < 40; ++k)
+            arrays.emplace_back(std::vector<double>(1 + 7 * k, static_cast<double>(k)));
+        for (std::size_t k = 1; k < 40; k += 2) arrays[k] = Array<double>(std::vector<double>(3, -1.0));
+        for (std::size_t k = 0; k < 40; ++k)
+            for (const double value : brought(arrays[k])) EXPECT_EQ(value, k % 2 == 1 ? -1.0 : static_cast<double>(k));
+    }
+}
+
+}  // namespace

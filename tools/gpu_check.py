@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""gpu_check.py [PART…]: builds, tests and measures everything on a GPU. Parts, in this order:
+
+build    build/cuda, for the GPU's architecture alone
+test     the C++ tests of devices on the emulated device, and those of whole solves on the GPU, on one to three ranks
+solves   every method, without and with preconditioners and with several columns, beside the processor
+measure  copies, groups, products, iterations and solves of growing systems, and cuSPARSE's loop beside ours
+report   what was measured, to gpu.md in --output, beside gpu.json and machine.json (for stretto predict)
+
+Each part takes less than ten minutes; `build` and `measure` stop after --minutes, end with 3 then, and go on when called again.
+Ends with 1 where something is wrong, with 2 where there is no GPU or no nvcc, and says what is missing."""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PARTS = ["build", "test", "solves", "measure", "report"]
+SPD = ["poisson3d:24", "jump2d:60,contrast=100"]  # rows that repeat, and rows that do not
+OTHER = ["convdiff2d:60,peclet=30"]
+PRECONDS = ["none", "jacobi", "chebyshev", "block_jacobi:ilu0,blocks=500", "block_jacobi:sai"]
+TIMED = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres"]
+SIDES = [46, 100, 215, 464, 794]  # 1e5 to 5e8 unknowns
+LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
+QUICK_SIDES = [10]
+
+
+class Missing(Exception):
+    """What there is not."""
+
+
+class Unfinished(Exception):
+    """The time is up."""
+
+
+def output(command, **more):
+    """What a program says, or ends everything."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(map(str, command))}\n{(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def nvcc():
+    for name in (os.environ.get("CUDACXX"), "nvcc", "/usr/local/cuda/bin/nvcc"):
+        if name and shutil.which(name):
+            return shutil.which(name)
+    return None
+
+
+def architecture():
+    """Of the first GPU, as CMake has it: 90."""
+    smi = shutil.which("nvidia-smi")
+    if not smi:
+        return None
+    done = subprocess.run([smi, "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True, check=False)
+    found = re.match(r"(\d+)\.(\d+)", done.stdout)
+    return found and found.group(1) + found.group(2)
+
+
+def look_around():
+    """Raises Missing with all that is, at once."""
+    missing = []
+    if not nvcc():
+        missing.append("no nvcc, CUDA's compiler (CUDACXX=/path/to/nvcc names it)")
+    if not list(pathlib.Path("/dev").glob("nvidia[0-9]*")):
+        missing.append("no GPU (/dev/nvidia0)")
+    elif not architecture():
+        missing.append("no answer from the GPU (nvidia-smi --query-gpu=compute_cap)")
+    if missing:
+        raise Missing("; ".join(missing))
+
+
+def build(options):
+    """Configures and builds for so many minutes."""
+    environment = dict(os.environ, CUDACXX=nvcc())
+    output(["cmake", "--preset", "cuda", "-B", options.build, f"-DCMAKE_CUDA_ARCHITECTURES={architecture()}-real"], cwd=ROOT,
+           env=environment)
+    targets = ["stretto_cli", "device_bench", "test_emulator", "test_device_statements", "test_device_matrix", "test_device_solves"]
+    with subprocess.Popen(["cmake", "--build", str(options.build), "-j", str(os.cpu_count()), "--target", *targets],
+                          start_new_session=True) as process:
+        try:
+            if process.wait(60 * options.minutes) != 0:
+                sys.exit(1)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait()
+            raise Unfinished("build") from None
+    return True
+
+
+def test(options):
+    """Whether the tests in C++ pass."""
+    command = ["ctest", "--test-dir", str(options.build), "--output-on-failure"]
+    emulated = subprocess.run([*command, "-L", "^device$"], check=False).returncode
+    there = subprocess.run([*command, "-R", "^test_device_solves_"], check=False,
+                           env=dict(os.environ, STRETTO_TEST_DEVICE=options.device)).returncode
+    return emulated == 0 and there == 0
+
+
+def solve(options, device, problem, methods, *more, ranks=1):
+    """The results, by method. Ends everything where the program does not run."""
+    command = ["mpiexec", "-n", str(ranks)] if ranks > 1 else []
+    command += [options.stretto, "solve", problem, "--device", device, "--json", "-", *more]
+    for method in methods:
+        command += ["--method", method]
+    results = json.loads(output(command))
+    return {each["method"]: each for each in (results if isinstance(results, list) else [results])}
+
+
+def names(options, symmetric):
+    """Methods, those for symmetric matrices or the others."""
+    listed = json.loads(output([options.stretto, "list", "--json", "-"]))
+    return [each["name"] for each in listed["methods"] if (each["needs"] == "square") != symmetric]
+
+
+def solves(options):
+    """Statuses must be equal, and iterations nearly: sums are added up in another order."""
+    wrong = 0
+    for problems, symmetric in ((SPD, True), (OTHER, False)):
+        for problem in problems:
+            for more in [["--precond", each] for each in PRECONDS] + [["--columns", "3", "--rhs", "random"]]:
+                if symmetric and "sai" in more[1]:
+                    continue
+                methods = names(options, symmetric)
+                here = solve(options, "cpu", problem, methods, *more)
+                there = solve(options, options.device, problem, methods, *more)
+                for name, result in there.items():
+                    other = here[name]
+                    near = abs(result["iterations"] - other["iterations"]) <= 2 + 0.2 * other["iterations"]
+                    same = result["status"] == other["status"] and near
+                    wrong += not same
+                    print(f"{'ok' if same else 'NO':3} {problem:24} {' '.join(more):40} {name:26} "
+                          f"{result['status']} {result['iterations']} (cpu: {other['status']} {other['iterations']})")
+    print(f"{wrong} solves differ")
+    return wrong == 0
+
+
+def lines_of_json(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def measure_part(options, part, data):
+    """Of what methods are made of."""
+    bench = options.build / "bench" / ("device_bench" if options.device == "cuda" else "device_bench_emulated")
+    device, *records = lines_of_json(output([bench, part, "20000" if options.quick else "1e8"]))
+    data["device"] = device["device"]
+    data["parts"] += records
+
+
+def measure_iterations(options, side, columns, data):
+    """Of every method; the host's rows of a rank have fewer than 2³¹ nonzeros, so that two ranks share the GPU."""
+    ranks = 2 if 7 * side**3 >= 2**31 else 1
+    methods = [name for name in TIMED if side < 500 or name not in LONG]
+    more = ["--max-it", "100", "--rtol", "0", "--columns", str(columns), "--rhs", "random", "--precond", "jacobi"]
+    for name, result in solve(options, options.device, f"poisson3d:{side}", methods, *more, ranks=ranks).items():
+        data["iterations"].append({"method": name, "rows": side**3, "columns": columns, "ranks": ranks,
+                                   "seconds": result["per_iteration"]["seconds"]})
+
+
+def measure_cusparse(options, sides, data):
+    """NVIDIA's libraries, call by call."""
+    data["cusparse"] = lines_of_json(output([options.build / "bench" / "device_bench", "cusparse",
+                                             *(f"poisson3d:{side}" for side in sides)]))
+
+
+def measure(options):
+    """All figures, kept as they come: what is there is not measured again."""
+    sides = QUICK_SIDES if options.quick else SIDES
+    steps = [(part, lambda data, part=part: measure_part(options, part, data)) for part in ("copy", "groups", "products")]
+    for side in sides:
+        for columns in (1, 16) if side**3 <= 1e7 else (1,):
+            steps.append((f"iterations {side} {columns}", lambda data, side=side, columns=columns:
+                          measure_iterations(options, side, columns, data)))
+    if options.device == "cuda":
+        steps.append(("cusparse", lambda data: measure_cusparse(options, [side for side in sides if side < 500], data)))
+    steps.append(("machine", lambda data: machine(options, data)))
+    path = options.output / "gpu.json"
+    data = {"done": []} if options.fresh or not path.exists() else json.loads(path.read_text())
+    if len(data["done"]) in (0, len(steps)):
+        data = {"date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "cusparse": [], "done": []}
+    options.output.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    for name, step in steps:
+        if name in data["done"]:
+            continue
+        if time.monotonic() - began > 30 * options.minutes:  # the longest takes as long again
+            raise Unfinished("measure")
+        print(f"{name} …", flush=True)
+        step(data)
+        data["done"].append(name)
+        path.write_text(json.dumps(data, indent=1) + "\n")
+    return True
+
+
+def machine(options, data):
+    """A machine for `stretto predict`: the host's, with the device's bandwidths and what a launch costs."""
+    path = options.output / "machine.json"
+    if options.quick:
+        shutil.copy(ROOT / "share" / "machines" / "cori.json", path)
+    else:
+        output([options.stretto, "machine", path])
+    file = json.loads(path.read_text())
+    file["name"] = f"measured on {data['device']}"
+
+    def rates(what):
+        found = [each for each in data["parts"] if each["what"] == what and each["columns"] == 1]
+        return [[each["bytes"], each["bytes"] / each["seconds"]] for each in sorted(found, key=lambda each: each["bytes"])]
+
+    def put(name, value, unit, source):
+        file["parameters"][name] = {"value": value, "unit": unit, "source": source}
+
+    updates, reads = rates("update"), rates("dots")
+    put("bandwidth_by_bytes", updates, "B, B/s of a node", "measured: updates z = x + a y, with their launches")
+    put("reads_by_bytes", reads, "B, B/s of a node", "measured: two dot products, with the way of their sums to the host")
+    put("memory_bandwidth", updates[-1][1], "B/s of a node", "measured: the updates of the most bytes")
+    put("cache_bandwidth", max(rate for _, rate in updates), "B/s of a node", "measured: the fastest updates")
+    put("kernel", 0, "s", "the launch is in the bandwidths, by their bytes")
+    path.write_text(json.dumps(file, indent=2) + "\n")
+
+
+def report(options):
+    """The page of what was measured."""
+    data = json.loads((options.output / "gpu.json").read_text())
+    copies = {each["rows"]: each["bytes"] / each["seconds"] for each in data["parts"] if each["what"] in ("copy", "copy, a group")
+              and each["columns"] == 1}
+    best = max(copies.values())
+    lines = [f"# Measured on {data['device']}", "", f"On {data['date']}. A copy moves at most {best * 1e-9:.0f} GB/s.", "",
+             "## Groups and products, as a part of that", "", "| what | values | columns | µs | of a copy |", "|---|--:|--:|--:|--:|"]
+    for each in data["parts"]:
+        lines.append(f"| {each['what']} | {each['rows'] * each['columns']:.0f} | {each['columns']} | {1e6 * each['seconds']:.1f} | "
+                     f"{each['bytes'] / each['seconds'] / best:.2f} |")
+    lines += ["", "## Iterations, with jacobi", "", "| method | unknowns | columns | µs | of one after the other |", "|---|--:|--:|--:|--:|"]
+    single = {(each["method"], each["rows"]): each["seconds"] for each in data["iterations"] if each["columns"] == 1}
+    for each in data["iterations"]:
+        alone = single.get((each["method"], each["rows"]))
+        part = f"{each['seconds'] / (each['columns'] * alone):.2f}" if alone and each["columns"] > 1 else ""
+        lines.append(f"| {each['method']} | {each['rows']} | {each['columns']} | {1e6 * each['seconds']:.1f} | {part} |")
+    if data["cusparse"]:
+        lines += ["", "## cg of cuSPARSE's product and cuBLAS's calls, without a preconditioner", "", "| unknowns | µs |", "|--:|--:|"]
+        lines += [f"| {each['rows']} | {1e6 * each['seconds']:.1f} |" for each in data["cusparse"]]
+    (options.output / "gpu.md").write_text("\n".join(lines) + "\n")
+    print(options.output / "gpu.md")
+    return True
+
+
+def main():
+    """What the command line says."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS) + " (default: all)")
+    arguments.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "cuda")
+    arguments.add_argument("--stretto", type=pathlib.Path, help="the program (default: of the build)")
+    arguments.add_argument("--device", default="cuda", choices=["cuda", "emulated"], help="emulated: to try this script")
+    arguments.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "gpu", help="where gpu.json and gpu.md go")
+    arguments.add_argument("--minutes", type=float, default=9, help="that `build` and `measure` take at most")
+    arguments.add_argument("--fresh", action="store_true", help="forget what was measured before")
+    arguments.add_argument("--quick", action="store_true", help="small sizes, and the network of another machine")
+    options = arguments.parse_args()
+    options.stretto = options.stretto or options.build / "stretto"
+    for part in options.parts:
+        if part not in PARTS:
+            arguments.error(f"there is no part '{part}': {', '.join(PARTS)}")
+    if options.device == "cuda" and options.parts != ["report"]:
+        try:
+            look_around()
+        except Missing as missing:
+            print(f"gpu_check: {missing}; without a GPU: make test CTEST_ARGS='-L device', make cuda", file=sys.stderr)
+            return 2
+    for part in options.parts or PARTS:
+        print(f"---- {part}", flush=True)
+        try:
+            if not {"build": build, "test": test, "solves": solves, "measure": measure, "report": report}[part](options):
+                return 1
+        except Unfinished as unfinished:
+            print(f"gpu_check: {unfinished} is not done after {options.minutes:g} minutes: call it again", file=sys.stderr)
+            return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
