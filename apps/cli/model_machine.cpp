@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model_machine.hpp"
 
+#include <fstream>
 #include <vector>
+
+#include "simulated_machine.hpp"
+#include "stretto/comm/collective.hpp"
 
 using namespace stretto;
 using json = nlohmann::ordered_json;
@@ -24,8 +28,9 @@ ModelMachine model_machine(const json& machine) {
                        .link_latency = value("link_latency"),
                        .network_bandwidth = std::min(value("link_bandwidth"), value("network_bandwidth")),
                        .dragonfly = machine.at("platform") == "aries"};
-    if (parameters.contains("bandwidth_by_bytes"))
-        model.sweep = parameters.at("bandwidth_by_bytes").at("value").get<std::vector<std::pair<double, double>>>();
+    for (const auto& [name, sweep] : {std::pair("bandwidth_by_bytes", &model.sweep), {"reads_by_bytes", &model.reads}})
+        if (parameters.contains(name))
+            *sweep = parameters.at(name).at("value").get<std::vector<std::pair<double, double>>>();
     const auto a = law("all_reduce"), e = law("exchange");
     if (a[0] + a[1] > 0) model.all_reduce = {a[0], a[1], a[2], a[3]};
     if (e[0] > 0) model.exchange = {e[0], {e[1], e[2], e[3]}, {e[4], e[5], e[6]}};
@@ -37,4 +42,22 @@ double gamma_of(const json& machine) {
     return parameters.contains("gamma") ? parameters.at("gamma").at("value").get<double>() : 0;
 }
 
+bool has_network(const json& machine) {
+    const auto& latency = machine.at("parameters").at("node_latency").at("value");
+    return machine.at("ranks_per_node") != 1 || network_measured_to(machine) != 1 || latency != 0.0;
+}
+
 int network_measured_to(const json& machine) { return machine.value("network_measured_to", 0); }
+
+std::optional<KnownMachine> known_machine(const Comm& comm, const std::string& path) {
+    std::string text;
+    agree(comm, [&] {
+        if (path.empty() || comm.rank() != 0) return;
+        const json file = json::parse(std::ifstream(path), nullptr, false);
+        if (file.is_object() && file.contains("parameters")) text = read_machine(path, {}).dump();
+    });
+    text = broadcast(comm, text, 0);
+    if (text.empty()) return {};
+    const json machine = json::parse(text);
+    return KnownMachine{model_machine(machine), gamma_of(machine)};
+}

@@ -3,7 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "stretto/model/execution_time.hpp"
+#include <optional>
+#include <string>
+
+#include "stretto/comm/comm.hpp"
+#include "stretto/system/choice.hpp"
 
 /// A machine file, as the execution-time model sees it. `machine`: of read_machine.
 stretto::ModelMachine model_machine(const nlohmann::ordered_json& machine);
@@ -13,3 +17,9 @@ double gamma_of(const nlohmann::ordered_json& machine);
 
 /// Up to how many nodes its network was measured; 0: not known.
 int network_measured_to(const nlohmann::ordered_json& machine);
+
+/// Whether there is one: `stretto machine` on one rank has none to measure.
+bool has_network(const nlohmann::ordered_json& machine);
+/// Collective. The machine of a file that `stretto machine` wrote; nothing where the path is empty or the file is
+/// another or not there. Throws stretto::InputError where it has bad parameters.
+std::optional<stretto::KnownMachine> known_machine(const stretto::Comm& comm, const std::string& path);

@@ -9,11 +9,10 @@ namespace stretto {
 
 // ---- the machine ----
 
-double ModelMachine::b(double working_set) const {
-    if (sweep.empty()) {
-        const double cached = working_set > cache ? cache / working_set : 1;
-        return 1 / (cached / cache_bandwidth + (1 - cached) / memory_bandwidth);
-    }
+namespace {
+
+/// Between two sizes a power of the size.
+double at(const std::vector<std::pair<double, double>>& sweep, double working_set) {
     const auto above = std::ranges::lower_bound(sweep, working_set, {}, &std::pair<double, double>::first);
     if (above == sweep.begin()) return sweep.front().second;
     if (above == sweep.end()) return sweep.back().second;
@@ -21,6 +20,18 @@ double ModelMachine::b(double working_set) const {
     const auto& [size1, b1] = *above;
     const double part = std::log(working_set / size0) / std::log(size1 / size0);
     return b0 * std::pow(b1 / b0, part);
+}
+
+}  // namespace
+
+double ModelMachine::b(double working_set) const {
+    if (!sweep.empty()) return at(sweep, working_set);
+    const double cached = working_set > cache ? cache / working_set : 1;
+    return 1 / (cached / cache_bandwidth + (1 - cached) / memory_bandwidth);
+}
+
+double ModelMachine::b_of_reads(double working_set) const {
+    return reads.empty() ? b(working_set) : at(reads, working_set);
 }
 
 /// Links on the way to a node so far away, in the order in which nodes are numbered.
@@ -66,13 +77,14 @@ ModelSystem ModelSystem::published() const {
 
 // ---- the terms ----
 
-double ExecutionTime::b(int p, int vectors) const {
-    return machine_.b((system_.stored + 8 * system_.N * m_ * (2 + vectors)) / p);
+double ExecutionTime::working_set(int p, int vectors) const {
+    return (system_.stored + 8 * system_.N * m_ * (2 + vectors)) / p;
 }
 
 double ExecutionTime::T_vec(int p, int vectors) const { return 8 * system_.N * m_ / (b(p, vectors) * p); }
 
 double ExecutionTime::T_mul(int p, int vectors) const {
+    if (system_.trial) return system_.trial(vectors).product;
     const auto [rows, interface, halo, message, neighbours] = system_.boundary(p * machine_.ranks_per_node);
     const double of_halo = 8 * m_ * halo * machine_.ranks_per_node;  // of a node
     return machine_.kernel * (interface > 0 ? 2 : 1) + (system_.product(m_) / p + of_halo) / b(p, vectors);
@@ -81,7 +93,7 @@ double ExecutionTime::T_mul(int p, int vectors) const {
 double ExecutionTime::T_SpMV(int p, int vectors) const {
     const auto [rows, interface, halo, message, neighbours] = system_.boundary(p * machine_.ranks_per_node);
     const double T_mul = this->T_mul(p, vectors);
-    if (neighbours == 0) return T_mul;
+    if (neighbours == 0 || system_.trial) return T_mul;
     // Interior rows hide the way of the messages, and not what a processor does at its ends of them; of the others the
     // product begins when they are there.
     const double after = interface / rows * T_mul, ends = 2 * machine_.message;
@@ -89,11 +101,34 @@ double ExecutionTime::T_SpMV(int p, int vectors) const {
 }
 
 double ExecutionTime::T_prec(int p, int vectors) const {
+    if (system_.trial) return system_.trial(vectors).preconditioner;
     const auto& moved = system_.preconditioner;
     return machine_.kernel * moved.passes + moved(m_) / (b(p, vectors) * p);
 }
 
-double ExecutionTime::range_of_optimality(int p, int vectors) const { return T_G(p, 1) * b(p, vectors) / 8; }
+double ExecutionTime::T_G(int p, int k, int vectors) const {
+    if (system_.trial) return system_.trial(vectors).reduction;
+    return machine_.T_G(p, 8.0 * m_ * k);
+}
+
+/// A pass is bound by memory, or by the processor, which has its share of what the text of the iteration takes. An
+/// update, by which bandwidth is measured, reads two vectors and writes one.
+double ExecutionTime::pass_time(const MethodIteration& iteration, const MethodIteration::Event& event, int p) const {
+    const double T_vec = this->T_vec(p, iteration.vectors_stored);
+    const double T_read =
+        T_vec * b(p, iteration.vectors_stored) / machine_.b_of_reads(working_set(p, iteration.vectors_stored));
+    const double T_write = std::max(3 * T_vec - 2 * T_read, 0.0);
+    const double moving = (event.vectors - event.writes) * T_read + event.writes * T_write;
+    if (!iteration.text) return machine_.kernel + moving;
+    double all = 0, passes = 0;
+    for (const auto& other : iteration.events)
+        if (other.kind == Step::vectors) all += other.vectors, ++passes;
+    const double values = system_.N * m_ / (p * machine_.ranks_per_node);
+    return iteration.iterations * (iteration.text->iteration / passes) +
+           std::max(moving, iteration.iterations * iteration.text->value * values * event.vectors / all);
+}
+
+double ExecutionTime::range_of_optimality(int p, int vectors) const { return T_G(p, 1, vectors) * b(p, vectors) / 8; }
 
 // ---- an iteration ----
 
@@ -101,8 +136,7 @@ double ExecutionTime::range_of_optimality(int p, int vectors) const { return T_G
 /// where it is waited for, T_calc = t − s of work has gone by: (12). Periods are repeated until they all take as long.
 IterationTime ExecutionTime::operator()(const MethodIteration& iteration, int p) const {
     const int vectors = iteration.vectors_stored;
-    const double T_vec = this->T_vec(p, vectors), T_mul = this->T_mul(p, vectors), T_SpMV = this->T_SpMV(p, vectors),
-                 T_prec = this->T_prec(p, vectors);
+    const double T_mul = this->T_mul(p, vectors), T_SpMV = this->T_SpMV(p, vectors), T_prec = this->T_prec(p, vectors);
     IterationTime time;
     std::vector<double> seconds;  // of each event
     std::size_t most_in_flight = 1;
@@ -113,14 +147,14 @@ IterationTime ExecutionTime::operator()(const MethodIteration& iteration, int p)
             seconds.push_back(each);
         };
         switch (event.kind) {
-            case Step::vectors: take(machine_.kernel + event.vectors * T_vec, time.vectors); break;
+            case Step::vectors: take(pass_time(iteration, event, p), time.vectors); break;
             case Step::product:
                 take(event.count * T_SpMV, time.products);
                 time.products -= event.count * (T_SpMV - T_mul);
                 time.exchanges += event.count * (T_SpMV - T_mul);
                 break;
             case Step::preconditioner: take(event.count * T_prec, time.preconditioner); break;
-            case Step::start: seconds.push_back(T_G(p, event.count)); break;
+            case Step::start: seconds.push_back(T_G(p, event.count, vectors)); break;
             default: seconds.push_back(0);
         }
     }

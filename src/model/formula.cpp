@@ -37,7 +37,7 @@ struct Reduction {
     int in_flight = 1;  ///< sums at its wait, itself among them
 };
 
-Reduction sum_of(const MethodIteration& iteration, int number) {
+Reduction reduction_of(const MethodIteration& iteration, int number) {
     const auto& events = iteration.events;
     Reduction sum;
     bool started = false, waited = false;
@@ -150,7 +150,7 @@ std::string formula(const MethodIteration& iteration) {
     Amount all;
     for (const auto& event : iteration.events) all.add(event);
     std::vector<Reduction> sums;
-    for (int k = 0; k < iteration.sums(); ++k) sums.push_back(sum_of(iteration, k));
+    for (int k = 0; k < iteration.sums(); ++k) sums.push_back(reduction_of(iteration, k));
     const bool deep = std::ranges::any_of(sums, [](const Reduction& sum) { return sum.in_flight > 1; });
     return deep ? several(iteration, sums, all) : one_by_one(iteration, sums, all);
 }

@@ -4,47 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "stretto/core/error.hpp"
-#include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
+#include "surrogate.hpp"
 
 namespace stretto {
 namespace {
-
-/// A diagonal operator with random entries from `smallest` to `largest`.
-struct Diagonal {
-    double smallest, largest;
-    bool rows_on;
-    void apply(MultiVector<double> x, MultiVector<double> y, const RowWork& work) const {
-        apply(x, y);
-        work(0, 0, y.rows());
-    }
-    int parts() const { return rows_on; }
-    void apply(MultiVector<double> x, MultiVector<double> y) const {
-        for (Index row = 0; row < x.rows(); ++row)
-            y(row) = (smallest + (largest - smallest) * (1 + uniform(1, row)) / 2) * x(row);
-    }
-    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const { apply(x, y); }
-    double bytes(int) const { return 0; }
-};
-
-struct Period {
-    int first, iterations;  // iterations before it, and in it
-};
-
-Period period_of(const Method& method, const Options& options) {
-    const auto number = [&](std::string_view name, int otherwise) {
-        const bool has = std::ranges::find(method.options, name, &OptionInfo::name) != method.options.end();
-        return has ? static_cast<int>(options.number(name)) : otherwise;
-    };
-    if (const int cycle = number("m", 0); cycle > 0) return {cycle, cycle};
-    const int block = number("s", 1), filled = 6 + 2 * number("l", 1);
-    return {block * std::max(2, (filled + block - 1) / block), block};
-}
 
 /// The steps of a run between two of its iterations. Sums are numbered as they are started.
 class Recorded {
@@ -70,7 +38,7 @@ public:
             if (!counts(step)) continue;
             const auto vectors = static_cast<double>(step.moved.reads + step.moved.writes);
             if (step.kind == Step::vectors && vectors == 0) continue;
-            MethodIteration::Event event{step.kind, step.count, vectors, 0, 0};
+            MethodIteration::Event event{step.kind, step.count, vectors, 0, 0, static_cast<double>(step.moved.writes)};
             if (step.kind == Step::start) event.sum = sums_[k] - first_sum;
             if (step.kind == Step::wait) {
                 if (count == 0) continue;
@@ -109,12 +77,12 @@ MethodIteration trace_iteration(const std::string& spec, Formulation formulation
     const int most = period.first + 2 * period.iterations;  // the last period may be cut short
     const int rows = 256 + 2 * most;
     std::vector<double> b(static_cast<std::size_t>(rows), 1.0), x(b.size(), 0.0);
-    // As many iterations leave something of a residual where the largest eigenvalue is that large.
-    const Diagonal A{1, std::max(100.0, std::pow(most / 9.0, 2)), true}, M{0.99, 1, rows_on};
+    const double largest = largest_entry(most);
+    const Diagonal A(rows, 1, largest, true), M(rows, 0.99, 1, rows_on);
     Trace trace(0);
     trace.keep_steps();
     SolveOptions solving;
-    solving.method = without_safeguards(spec, A.largest);
+    solving.method = without_safeguards(spec, largest);
     solving.rtol = 0;
     solving.max_iterations = most;
     solving.formulation = formulation;

@@ -14,7 +14,7 @@
 #include "stretto/io/problem.hpp"
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/csr.hpp"
-#include "stretto/system/structure.hpp"
+#include "stretto/sparse/structure.hpp"
 
 namespace stretto {
 namespace {

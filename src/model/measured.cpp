@@ -8,7 +8,6 @@
 #include "stretto/comm/node.hpp"
 #include "stretto/core/memory.hpp"
 #include "stretto/execute/space.hpp"
-#include "stretto/measure/triad.hpp"
 #include "stretto/model/benchmarks.hpp"
 #include "stretto/model/probe.hpp"
 
@@ -19,8 +18,8 @@ namespace {
 /// tell.
 template <class F>
 double least_seconds(const Comm& comm, F&& work) {
-    constexpr double round = 0.02;
-    constexpr int rounds = 5;
+    constexpr double round = 0.001;  // short, so that some are not interrupted on a busy machine
+    constexpr int rounds = 40;
     Global repetitions = 1;
     double least = INFINITY;
     for (int k = 0; k < rounds;) {
@@ -38,25 +37,37 @@ double least_seconds(const Comm& comm, F&& work) {
     return least;
 }
 
-/// Triads from what first-level caches hold to four times all last-level caches.
-std::vector<std::pair<double, double>> measure_sweep(const Comm& comm, int ranks_per_node) {
-    const double caches = all_max(comm, last_level_cache(ranks_per_node));
-    const double most = std::min(std::max(4 * caches, 128e6), all_min(comm, free_memory()) / 4);
-    std::vector<std::pair<double, double>> sweep;
-    for (double bytes = 16e3 * ranks_per_node; bytes <= most; bytes *= 2) {
-        const Triad triad(1, static_cast<std::size_t>(bytes / ranks_per_node / triad_bytes));
-        const double seconds = least_seconds(comm, [&] { triad.run(); });
-        sweep.emplace_back(bytes, ranks_per_node * triad.bytes() / seconds);
-    }
-    return sweep;
-}
-
-double measure_kernel(MpiComm& comm) {
-    constexpr Index rows = 8;
-    Space<double> V(comm, rows, 1, 2, 1, Formulation::merged);
+/// Seconds of a group of statements on so many rows of a rank, alone.
+double update_seconds(const MpiComm& comm, Index rows) {
+    MpiComm alone(MPI_COMM_SELF);
+    Space<double> V(alone, rows, 1, 2, 1, Formulation::merged);
     const auto x = V.vector(), y = V.vector();
     const auto half = V.scalars(0.5);
-    return least_seconds(comm, [&] { V.run(x <<= y + half * x, y <<= x - half * y); });
+    return least_seconds(comm, [&] { V.run(y <<= half * y + half * x); });
+}
+double dot_seconds(const MpiComm& comm, Index rows) {
+    MpiComm alone(MPI_COMM_SELF);
+    Space<double> V(alone, rows, 1, 2, 1, Formulation::merged);
+    const auto x = V.vector(), y = V.vector();
+    return least_seconds(comm, [&] { (void)V.start(dot(x, y)).wait(); });
+}
+
+/// From what first-level caches hold to four times all last-level caches.
+void measure_sweep(const MpiComm& comm, MeasuredMachine& machine) {
+    constexpr double vectors = 16, of_update = 24;  // bytes of a row: what is gone through, what an update moves
+    constexpr Index almost_none = 8;
+    const int ranks = machine.ranks_per_node;
+    const double caches = all_max(comm, last_level_cache(ranks));
+    const double most = std::min(std::max(4 * caches, 128e6), all_min(comm, free_memory()) / 4);
+    machine.kernel = update_seconds(comm, almost_none);
+    const double dot = dot_seconds(comm, almost_none);
+    for (double bytes = 16e3 * ranks; bytes <= most; bytes *= 2) {
+        const auto rows = static_cast<Index>(bytes / ranks / vectors);
+        const double update = std::max(update_seconds(comm, rows) - machine.kernel, 1e-9);
+        const double read = std::max(dot_seconds(comm, rows) - dot, 1e-9);
+        machine.sweep.emplace_back(bytes, ranks * of_update * rows / update);
+        machine.reads.emplace_back(bytes, ranks * vectors * rows / read);
+    }
 }
 
 std::vector<CommTime> measure_all_reduces(const MpiComm& comm, const Effort& effort) {
@@ -81,8 +92,8 @@ MeasuredMachine measure_machine(MpiComm& comm) {
     MeasuredMachine machine;
     machine.ranks_per_node = static_cast<int>(all_max(comm, Global{ranks_on_node(comm)}));
     machine.nodes = (comm.size() + machine.ranks_per_node - 1) / machine.ranks_per_node;
-    machine.sweep = measure_sweep(comm, machine.ranks_per_node);
-    machine.kernel = measure_kernel(comm);
+    measure_sweep(comm, machine);
+    if (comm.size() == 1) return machine;
     const Probe found = probe(comm, comm);
     machine.reduction = found.reduction;
     for (const auto& [mode, gamma] : found.gamma)

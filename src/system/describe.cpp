@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/system/describe.hpp"
 
-#include "stretto/system/advice.hpp"
-
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "stretto/system/advice.hpp"
 
 namespace stretto {
 
@@ -26,9 +26,53 @@ std::string to_json(const Structure& structure, int ranks) {
         .dump();
 }
 
-std::string to_json(const NextStep& choice) {
-    return ordered_json{
-        {"method", choice.method}, {"precond", choice.precond}, {"prepare", choice.prepare}, {"why", choice.why}}
+namespace {
+
+ordered_json to_object(const Expectation& way) {
+    const char* const from = way.from == Expectation::From::run     ? "run"
+                             : way.from == Expectation::From::trial ? "trial"
+                                                                    : "assumption";
+    return {{"method", way.step.method},
+            {"precond", way.step.precond},
+            {"setup_seconds", way.setup},
+            {"iteration_seconds", way.iteration},
+            {"iterations", std::isfinite(way.iterations) ? ordered_json(way.iterations) : ordered_json()},
+            {"iterations_from", from},
+            {"trial", {{"iterations", way.trial}, {"residual", way.residual}}},
+            {"seconds", std::isfinite(way.seconds()) ? ordered_json(way.seconds()) : ordered_json()},
+            {"ended", way.ended}};
+}
+
+ordered_json to_array(const std::vector<Expectation>& ways) {
+    auto array = ordered_json::array();
+    for (const auto& way : ways) array.push_back(to_object(way));
+    return array;
+}
+
+}  // namespace
+
+std::string to_json(const Expectation& way) { return to_object(way).dump(); }
+
+std::string to_json(const Choice& choice) {
+    const auto& parts = choice.parts;
+    return ordered_json{{"method", choice.method},
+                        {"precond", choice.precond},
+                        {"prepare", choice.prepare},
+                        {"why", choice.why},
+                        {"reasons", choice.reasons},
+                        {"changes", choice.changes},
+                        {"seconds", choice.seconds},
+                        {"parts",
+                         {{"product_seconds", parts.product},
+                          {"vector_seconds", parts.vector},
+                          {"reduction_seconds", parts.reduction},
+                          {"remains", parts.remains},
+                          {"from", parts.product == 0 ? "nothing"
+                                   : parts.of_machine ? "machine"
+                                                      : "measured"}}},
+                        {"expected", to_object(choice.expected)},
+                        {"methods", to_array(choice.methods)},
+                        {"runners_up", to_array(choice.runners_up)}}
         .dump();
 }
 

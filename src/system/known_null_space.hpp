@@ -7,8 +7,8 @@
 
 #include "stretto/driver/null_space.hpp"
 #include "stretto/io/matrix_market.hpp"
+#include "stretto/sparse/structure.hpp"
 #include "stretto/system/prepare.hpp"
-#include "stretto/system/structure.hpp"
 
 namespace stretto {
 

@@ -41,40 +41,32 @@ LinearSystem::Parts::Parts(Comm& on, DistributedRows matrix, GivenValues given, 
         options.threads = default_threads(comm, values_of_iteration(matrix.rows, options.columns));
     }
     limit_threads(options.threads);
+    threads = options.threads;
+    if (options.device) options.threads = options.device->parts(threads);
+    if (options.device && !options.device->is_host() && parse_prepare(options.prepare).equilibrate)
+        throw InputError(fmt::format("--prepare equilibrate is not for the device {}: leave it out, or --device cpu",
+                                     options.device->name()));
     take(matrix);
     prepared = std::make_unique<PreparedSystem>(comm, std::move(matrix), parse_prepare(options.prepare),
                                                 structure.symmetric(), options.threads, options.storage);
     null_space.look(structure, *prepared, options.threads);
-    make_preconditioner();
+    choose();
 }
 
 /// Looks at a matrix and makes it one that methods for SPD matrices take, where there is one.
 void LinearSystem::Parts::take(DistributedRows& matrix) {
     structure = analyse(comm, matrix, options.threads);
-    if (choice.method.empty()) choose();
+    if (choice.method.empty()) choose_by_structure();
     for (const auto& method : options.methods) check(method);
     negated = structure.negative();
     if (negated)  // x and every residual are the same
         for (double& value : matrix.rows.values) value = -value;
 }
 
-/// What suits the structure, as far as it is left open.
-void LinearSystem::Parts::choose() {
-    choice = choices(structure, comm.size()).front();
-    if (options.precond == automatic) {
-        options.precond = choice.precond;
-        if (options.prepare.empty()) options.prepare = choice.prepare;
-    }
-    choice.precond = options.precond;
-    choice.prepare = options.prepare;
-    if (find_method(choice.method).needs == Needs::any) return;
-    const auto asked = choose_preconditioner(options.precond, MatrixKind::sparse);
-    if (!asked.symmetric()) choice.method = "bicgstab";
-}
-
 /// For the values that the matrix has now.
 void LinearSystem::Parts::make_preconditioner() {
     const auto before = Clock::now();
+    if (options.device) options.device->check(options.precond, prepared->matrix());
     if (!preconditioner.update()) {
         preconditioner.set(nullptr);  // never two at a time
         preconditioner.set(prepared->preconditioner(options.precond));
@@ -84,7 +76,7 @@ void LinearSystem::Parts::make_preconditioner() {
 }
 
 void LinearSystem::Parts::check(const std::string& asked) const {
-    const std::string& text = asked == automatic ? choice.method : asked;
+    const std::string text = asked == automatic ? choice.method : without_automatic(asked);
     const auto chosen = choose_method(text);
     const Method& method = *chosen.method;
     const auto* M = preconditioner.get();
@@ -197,11 +189,11 @@ Result LinearSystem::solve(MultiVector<const double> b, MultiVector<double> x, S
 
 SystemSolver LinearSystem::solver(SolveOptions options, int columns) & {
     check(options.method);
-    if (options.method == automatic) options.method = choice().method;
+    parts_->settle(options.method, columns);
     return {*parts_, std::move(options), columns};
 }
 
-const NextStep& LinearSystem::choice() const { return parts_->choice; }
+const Choice& LinearSystem::choice() const { return parts_->choice; }
 void LinearSystem::check(const std::string& method) const { parts_->check(method); }
 
 void LinearSystem::update_values(std::span<const double> values) {
@@ -222,7 +214,7 @@ void LinearSystem::update_values(std::span<const double> values) {
 }
 
 Comm& LinearSystem::comm() const { return parts_->comm; }
-int LinearSystem::threads() const { return parts_->options.threads; }
+int LinearSystem::threads() const { return parts_->threads; }
 const Partition& LinearSystem::partition() const { return parts_->partition; }
 Index LinearSystem::local_rows() const { return parts_->partition.rows(parts_->comm.rank()); }
 Global LinearSystem::rows() const { return parts_->partition.rows(); }
@@ -243,13 +235,15 @@ std::vector<std::string> LinearSystem::remarks(int columns) const {
     const auto& structure = parts_->structure;
     const auto& dealt = partition_quality();
     auto all = structure.lines();
-    all.push_back("hint: " + hint(structure, comm().size()));
+    if (!parts_->chosen_precond) all.push_back("hint: " + hint(structure, comm().size()));  // else the choice says more
     std::ranges::move(parts_->null_space.remarks(), std::back_inserter(all));
     if (negated()) all.emplace_back("negative diagonal: −A x = −b is solved, which has the same x and residual");
     constexpr double noticeable = 0.7;
     if (parts_->busy > noticeable)
         all.push_back(
             fmt::format("other programs keep {:.1f} cores busy: threads are for the others (--threads)", parts_->busy));
+    if (const auto* device = parts_->options.device)
+        all.push_back(fmt::format("{}{}: {}", device->is_host() ? "" : "device ", device->name(), device->title()));
     if (comm().size() > 1)
         all.push_back(fmt::format("partition: edge cut {}, halo {} rows, imbalance {:.3f}", dealt.edge_cut, dealt.halo,
                                   dealt.imbalance));
@@ -270,6 +264,7 @@ RunInfo LinearSystem::info(const SolveOptions& options, int columns) const {
     info.formulation = options.formulation == Formulation::basic ? "basic" : "merged";
     info.precond = parts_->options.precond;
     info.prepare = parts_->options.prepare;
+    if (parts_->options.device) info.device = parts_->options.device->name();
     info.rows = rows();
     info.nonzeros = matrix().nonzeros();
     info.columns = columns;

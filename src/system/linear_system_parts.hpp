@@ -30,6 +30,11 @@ public:
         now_->apply(r, z, work);
     }
     int parts() const override { return now_->parts(); }
+    int blocks() const override { return now_->blocks(); }
+    std::pair<Index, Index> block_rows(int block) const override { return now_->block_rows(block); }
+    void apply_block(int block, MultiVector<double> r, MultiVector<double> z, const RowWork* work) const override {
+        now_->apply_block(block, r, z, work);
+    }
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { now_->apply_transpose(r, z); }
     bool has_transpose() const override { return now_->has_transpose(); }
     bool symmetric() const override { return now_->symmetric(); }
@@ -48,7 +53,20 @@ struct LinearSystem::Parts {
     Parts(Comm& on, DistributedRows matrix, GivenValues given, SystemOptions asked);
 
     void take(DistributedRows& matrix);
+    void choose_by_structure();
     void choose();
+    void settle(std::string& method, int columns);
+    void choose_method_of_family(double preconditioner);
+    const PartTimes& times(int columns);
+    double preconditioner_seconds() const;
+    bool make(Expectation& candidate);
+    void try_out(Expectation& candidate, MultiVector<const double> b, MultiVector<double> x, const SolveOptions& asked,
+                 int iterations);
+    const Expectation* next_candidate() const;
+    std::optional<double> difficulty_by(double iterations) const;
+    void expect_of(std::optional<double> difficulty);
+    void expect_indefinite();
+    bool take_next(Status ended, const std::string& method);
     void make_preconditioner();
     void check(const std::string& method) const;
     void check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const;
@@ -58,11 +76,13 @@ struct LinearSystem::Parts {
     GivenValues source;
     Partition partition;
     Structure structure;
-    NextStep choice;
+    Choice choice;
+    bool chosen_precond = false;  // it was left open
     KnownNullSpace null_space;
     bool negated = false;
     std::unique_ptr<PreparedSystem> prepared;
     CurrentPreconditioner preconditioner;
+    int threads = 1;  // of this rank; options.threads are parts
     double precond_seconds = 0;
     double busy = 0;       // cores that other programs kept busy when the number of threads was chosen
     int updates = 0;       // of the values

@@ -1,11 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "automatic_solver.hpp"
 #include "linear_system_parts.hpp"
+#include "stretto/core/error.hpp"
 #include "stretto/system/advice.hpp"
 
 namespace stretto {
+namespace {
+
+/// On this process's threads.
+class SolverHere final : public HostedSolver {
+public:
+    template <class... Arguments>
+    explicit SolverHere(Arguments&&... arguments) : solver_(std::forward<Arguments>(arguments)...) {}
+    const Result& solve(MultiVector<const double> b, MultiVector<double> x, bool transposed) override {
+        return transposed ? solver_.solve_transposed(b, x) : solver_.solve(b, x);
+    }
+    void set_tolerances(double rtol, double atol, int max_iterations) override {
+        solver_.set_tolerances(rtol, atol, max_iterations);
+    }
+    void forget() override { solver_.forget(); }
+
+private:
+    Solver<double> solver_;
+};
+
+}  // namespace
 
 SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns)
     : parts_(&parts),
@@ -16,29 +40,47 @@ SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int
              .precond = parts.options.precond,
              .prepare = parts.options.prepare,
              .ranks = parts.comm.size(),
-             .null_space = parts.options.null_space},
-      solver_(made()) {}
+             .null_space = parts.options.null_space} {
+    const bool open = options_.method == automatic || parts.chosen_precond;
+    if (open && parts.options.device)
+        throw InputError(
+            fmt::format("{}: what is chosen by its times is for the processor's threads: name a --method and a "
+                        "--precond, for example --method cg --precond jacobi",
+                        parts.options.device->asked()));
+    if (open)
+        automatic_ = std::make_shared<AutomaticSolver>(parts, options_, columns_);
+    else
+        solver_ = made();
+}
 
-Solver<double> SystemSolver::made() {
-    options_.threads = parts_->options.threads;
+std::unique_ptr<HostedSolver> SystemSolver::made() {
+    const auto& asked = parts_->options;
+    options_.threads = asked.threads;
     options_.null_space = parts_->null_space.removed();
     const auto& A = parts_->prepared->matrix();
+    if (asked.device) return asked.device->solver(A, parts_->preconditioner.get(), columns_, options_);
     const auto& M = parts_->preconditioner;
-    return {parts_->comm,   A,        M.get() ? AnyOperator<double>(M) : AnyOperator<double>(),
-            A.local_rows(), columns_, options_};
+    return std::make_unique<SolverHere>(parts_->comm, A, M.get() ? AnyOperator<double>(M) : AnyOperator<double>(),
+                                        A.local_rows(), columns_, options_);
 }
 
 /// Takes up new values of the matrix.
 void SystemSolver::follow_values() {
     if (std::exchange(updates_, parts_->updates) == parts_->updates) return;
-    if (options_.null_space || parts_->null_space.removed())
+    if (automatic_)
+        automatic_->forget();
+    else if (options_.null_space || parts_->null_space.removed() || parts_->options.device)
         solver_ = made();
     else
-        solver_.forget();
+        solver_->forget();
 }
 
 std::vector<NextStep> SystemSolver::next() const {
     Tried tried = tried_;
+    if (automatic_) {
+        tried.method = parts_->choice.method;
+        tried.precond = parts_->choice.precond;
+    }
     tried.repaired = parts_->preconditioner.get() && parts_->preconditioner.repaired();
     return last_ ? next_steps(parts_->structure, tried, options_.rtol, options_.max_iterations, *last_)
                  : std::vector<NextStep>{};
@@ -48,7 +90,10 @@ void SystemSolver::set_tolerances(double rtol, double atol, int max_iterations) 
     options_.rtol = rtol;
     options_.atol = atol;
     options_.max_iterations = max_iterations;
-    solver_.set_tolerances(rtol, atol, max_iterations);
+    if (automatic_)
+        automatic_->set_tolerances(rtol, atol, max_iterations);
+    else
+        solver_->set_tolerances(rtol, atol, max_iterations);
 }
 
 const Result& SystemSolver::run(MultiVector<const double> b, MultiVector<double> x, bool transposed) {
@@ -57,7 +102,8 @@ const Result& SystemSolver::run(MultiVector<const double> b, MultiVector<double>
     const auto& prepared = *parts_->prepared;
     last_ = nullptr;
     const auto solve = [&](MultiVector<const double> of, MultiVector<double> to) -> const Result& {
-        return *(last_ = transposed ? &solver_.solve_transposed(of, to) : &solver_.solve(of, to));
+        if (automatic_) return *(last_ = &automatic_->solve(of, to, transposed));
+        return *(last_ = &solver_->solve(of, to, transposed));
     };
     if (!prepared.moved() && !parts_->negated) return solve(b, x);
     const Index rows = prepared.matrix().local_rows();

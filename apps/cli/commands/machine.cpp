@@ -29,15 +29,18 @@ json parameter(const json& value, const char* unit, const std::string& source) {
 json machine_file(const MeasuredMachine& found) {
     const bool one = found.nodes == 1;
     const int ranks = found.ranks_per_node * found.nodes;
-    const std::string network = one ? "extrapolated: as measured between the ranks of one node"
-                                    : fmt::format("measured on {} nodes", found.nodes);
+    const std::string network = ranks == 1 ? "one rank has no network: predictions are for it alone"
+                                : one      ? "extrapolated: as measured between the ranks of one node"
+                                           : fmt::format("measured on {} nodes", found.nodes);
     const double caches = last_level_cache(found.ranks_per_node), memory = rounded(found.sweep.back().second);
     double in_cache = memory;
-    json sweep = json::array();
-    for (const auto& [bytes, rate] : found.sweep) {
-        sweep.push_back({rounded(bytes), rounded(rate)});
+    const auto table = [](const std::vector<std::pair<double, double>>& rates) {
+        json rows = json::array();
+        for (const auto& [bytes, rate] : rates) rows.push_back({rounded(bytes), rounded(rate)});
+        return rows;
+    };
+    for (const auto& [bytes, rate] : found.sweep)
         if (bytes <= caches / 2) in_cache = rounded(rate);
-    }
     const auto& [limit, small, large] = found.exchange;
     json law = {0, 0, 0, 0};
     if (found.all_reduce) {
@@ -45,13 +48,13 @@ json machine_file(const MeasuredMachine& found) {
         law = {rounded(of.c0), rounded(of.c1 * std::pow(found.ranks_per_node, of.n1)), rounded(of.n0), rounded(of.n1)};
     }
     // Where there is no law a sum is recursive doubling, each of whose steps takes what all of them took here.
-    const double step = rounded(found.reduction / std::ceil(std::log2(ranks)));
+    const double step = rounded(found.reduction / std::max(1.0, std::ceil(std::log2(ranks))));
     const double rate = rounded(large.c1 > 0 ? 1 / large.c1 : memory);
     json parameters = {
-        {"memory_bandwidth", parameter(memory, "B/s of a node", "measured: triads of the most bytes")},
+        {"memory_bandwidth", parameter(memory, "B/s of a node", "measured: updates of the most bytes")},
         {"cache", parameter(caches, "B of a node", "as the operating system tells it")},
-        {"cache_bandwidth", parameter(in_cache, "B/s of a node", "measured: triads of half the cache")},
-        {"kernel", parameter(rounded(found.kernel), "s", "measured: two statements on eight rows")},
+        {"cache_bandwidth", parameter(in_cache, "B/s of a node", "measured: updates of half the cache")},
+        {"kernel", parameter(rounded(found.kernel), "s", "measured: a statement on eight rows")},
         {"message", parameter(0, "s", "contained in the latencies")},
         {"node_latency", parameter(step, "s", "measured: a sum over all ranks, by its steps")},
         {"node_bandwidth", parameter(rate, "B/s", "measured: long exchanges")},
@@ -64,7 +67,10 @@ json machine_file(const MeasuredMachine& found) {
         {"exchange", parameter({limit, rounded(small.c0), rounded(small.c1), rounded(small.n0), rounded(large.c0),
                                 rounded(large.c1), rounded(large.n0)},
                                "B; s, B", fmt::format("measured with 2 and 4 neighbours; {}", network))},
-        {"bandwidth_by_bytes", parameter(sweep, "B, B/s of a node", "measured: triads, all ranks at once")}};
+        {"bandwidth_by_bytes",
+         parameter(table(found.sweep), "B, B/s of a node", "measured: updates y = (x + y)/2, all ranks at once")},
+        {"reads_by_bytes",
+         parameter(table(found.reads), "B, B/s of a node", "measured: dot products, all ranks at once")}};
     if (found.gamma)
         parameters["gamma"] =
             parameter(rounded(*found.gamma), "", "measured: what of a sum behind as much work remains");
@@ -85,10 +91,6 @@ void add(CLI::App& app, MachineArguments& arguments) {
 
 int run(const Context& context, const MachineArguments& arguments) {
     auto& mpi = *context.mpi;
-    if (mpi.size() == 1)
-        throw InputError(fmt::format(
-            "machine: one rank has no network to measure; start one on each core: mpirun -n 2 stretto machine {}",
-            arguments.file));
     check_outputs(mpi, {}, "", {arguments.file});
     const auto found = measure_machine(mpi);
     agree(mpi, [&] {
@@ -99,6 +101,8 @@ int run(const Context& context, const MachineArguments& arguments) {
             print_out("  {:<18} {} {}  ({})\n", name, one["value"].dump(), one["unit"].get<std::string>(),
                       one["source"].get<std::string>());
         print_out("Try: stretto predict poisson3d:100 --nodes 1 --machine {}\n", arguments.file);
+        if (mpi.size() == 1)
+            print_out("One rank has no network: mpirun -n 2 stretto machine {} measures one\n", arguments.file);
     });
     return exit_converged;
 }

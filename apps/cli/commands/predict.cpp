@@ -12,6 +12,7 @@
 #include "../options.hpp"
 #include "../show/prediction_report.hpp"
 #include "../simulated_machine.hpp"
+#include "predict_here.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
@@ -25,15 +26,19 @@ namespace {
 
 class Prediction {
 public:
-    explicit Prediction(const PredictArguments& arguments)
+    Prediction(Comm& comm, const PredictArguments& arguments)
         : arguments_(arguments),
-          nodes_(parse_nodes(arguments.nodes)),
+          comm_(comm),
           machine_file_(read_machine(arguments.machine, arguments.settings)),
           machine_(model_machine(machine_file_)),
           gamma_(arguments.gamma >= 0 ? arguments.gamma : gamma_of(machine_file_)),
           matrix_(arguments.problem) {
         for (const auto& method : arguments.methods) (void)asked_method(method);
         if (arguments.ranks_per_node > 0) machine_.ranks_per_node = arguments.ranks_per_node;
+        const bool here = arguments.trial || arguments.measure;
+        const int own = std::max(1, comm.size() / machine_.ranks_per_node);
+        nodes_ = here && arguments.nodes.empty() ? std::vector{own}
+                                                 : parse_nodes(arguments.nodes.empty() ? "1..1024" : arguments.nodes);
         check_rows();
         system_ = matrix_.system(arguments.precond, Storage(arguments.storage));
         if (arguments.published) {
@@ -49,6 +54,7 @@ public:
             const std::string classic(method_of(iteration).classic);
             if (!classics_.contains(classic)) classics_[classic] = trace(classic);
         }
+        if (here) look_here();
     }
 
     json result() const {
@@ -83,7 +89,44 @@ private:
         return find_method(parse_spec(iteration.method).name);
     }
 
+    /// Times the parts on the ranks of this run.
+    void look_here() {
+        check_ranks();
+        here_ = std::make_unique<SystemHere>(comm_, arguments_.problem, arguments_.storage, arguments_.precond,
+                                             arguments_.columns);
+        if (!arguments_.trial) return;
+        system_.trial = [this](int vectors) -> const TrialTimes& { return here_->parts(vectors); };
+        const auto time = [&](MethodIteration& iteration) {
+            iteration.text =
+                time_text(iteration, here_->rows(), arguments_.columns, machine_.ranks_per_node, system_.rows_on);
+        };
+        std::ranges::for_each(iterations_, time);
+        for (auto& [name, iteration] : classics_) {
+            const auto same = std::ranges::find(iterations_, iteration.method, &MethodIteration::method);
+            if (same != iterations_.end()) iteration.text = same->text;
+            if (!iteration.text) time(iteration);
+        }
+    }
+
+    void check_ranks() const {
+        const int ranks = machine_.ranks_per_node;
+        const auto* const what = arguments_.trial ? "--trial" : "--measure";
+        if (arguments_.published) throw InputError(fmt::format("{} and --published exclude each other", what));
+        if (arguments_.precond.starts_with("cost:") || arguments_.precond == "matrix")
+            throw InputError(
+                fmt::format("{} takes a preconditioner that there is, not --precond {}", what, arguments_.precond));
+        if (nodes_.size() != 1 || nodes_.front() * ranks != comm_.size())
+            throw InputError(
+                fmt::format("{} times the ranks of this run, {}: the machine has {} per node; start {} for --nodes {}",
+                            what, comm_.size(), ranks, nodes_.front() * ranks, nodes_.front()));
+    }
+
     void check_rows() const {
+        if (!has_network(machine_file_) && (nodes_.back() > 1 || machine_.ranks_per_node > 1))
+            throw InputError(
+                fmt::format("--machine {}: it was measured on one rank and has no network; ask for --nodes 1, "
+                            "or measure it on several: mpirun -n 2 stretto machine {}",
+                            arguments_.machine, arguments_.machine));
         for (const int p : nodes_)
             if (const auto ranks = Global{p} * machine_.ranks_per_node; ranks > matrix_.rows())
                 throw InputError(fmt::format("--nodes {}: {} has {} rows for {} ranks; ask for fewer nodes", p,
@@ -101,19 +144,31 @@ private:
     json point(const ExecutionTime& T, const MethodIteration& iteration, int p, double least) const {
         const auto time = T(iteration, p);
         const auto& classic = classics_.at(std::string(method_of(iteration).classic));
-        return {{"nodes", p},
-                {"method", iteration.method},
-                {"seconds_per_iteration", time.total()},
-                {"parts",
-                 {{"vectors", time.vectors},
-                  {"products", time.products},
-                  {"exchanges", time.exchanges},
-                  {"preconditioner", time.preconditioner},
-                  {"sums", time.sums}}},
-                {"speed_up", T(iteration, 1).total() / time.total()},
-                {"relative_performance", least / time.total()},
-                {"over_classic", T(classic, 1).total() / time.total()},
-                {"extrapolated", extrapolated(p)}};
+        json point{{"nodes", p},
+                   {"method", iteration.method},
+                   {"seconds_per_iteration", time.total()},
+                   {"parts",
+                    {{"vectors", time.vectors},
+                     {"products", time.products},
+                     {"exchanges", time.exchanges},
+                     {"preconditioner", time.preconditioner},
+                     {"sums", time.sums}}},
+                   {"speed_up", T(iteration, 1).total() / time.total()},
+                   {"relative_performance", least / time.total()},
+                   {"over_classic", T(classic, 1).total() / time.total()},
+                   {"extrapolated", extrapolated(p)}};
+        if (arguments_.measure) add_measured(iteration, point);
+        return point;
+    }
+
+    /// Null where the method did not last.
+    void add_measured(const MethodIteration& iteration, json& point) const {
+        const auto timed = here_->iteration(iteration.method, arguments_.seconds);
+        point["measured"] = timed ? json(timed->seconds) : json();
+        if (!timed) return;
+        json& parts = point["measured_parts"];
+        for (const auto& [kernel, kernel_name] : kernels)
+            parts[std::string(kernel_name)] = timed->account.seconds[static_cast<std::size_t>(kernel)];
     }
 
     bool extrapolated(int p) const {
@@ -137,6 +192,7 @@ private:
                 {"formulation", arguments_.formulation},
                 {"storage", arguments_.storage},
                 {"published", arguments_.published},
+                {"trial", arguments_.trial},
                 {"ranks_per_node", machine_.ranks_per_node},
                 {"gamma", gamma_},
                 {"gamma_source", arguments_.gamma >= 0 ? "--gamma"
@@ -183,12 +239,14 @@ private:
     }
 
     const PredictArguments& arguments_;
+    Comm& comm_;
     std::vector<int> nodes_;
     json machine_file_;
     ModelMachine machine_;
     double gamma_;
     ModelMatrix matrix_;
     ModelSystem system_;
+    std::unique_ptr<SystemHere> here_;  // with --trial or --measure
     std::vector<MethodIteration> iterations_;
     std::map<std::string, MethodIteration> classics_;  // of the families
 };
@@ -202,8 +260,9 @@ void add(CLI::App& app, PredictArguments& arguments) {
     app.add_option("--machine", arguments.machine,
                    "cori, tsubame2, lomonosov, lomonosov2, or a JSON file, as stretto machine measures it")
         ->capture_default_str();
-    app.add_option("--nodes", arguments.nodes, "FIRST..LAST, each twice the one before, or a list with commas")
-        ->capture_default_str();
+    app.add_option("--nodes", arguments.nodes,
+                   "FIRST..LAST, each twice the one before, or a list with commas (default: 1..1024, with --trial and "
+                   "--measure the nodes of this run)");
     app.add_option("--ranks-per-node", arguments.ranks_per_node, "Default: the machine's")
         ->transform(whole_number(1, 1024, "a number of ranks from 1 to 1024"));
     add_columns_option(app, arguments.columns);
@@ -218,6 +277,12 @@ void add(CLI::App& app, PredictArguments& arguments) {
         ->check(CLI::IsMember({"merged", "basic"}))
         ->capture_default_str();
     add_storage_option(app, arguments.storage);
+    app.add_flag("--trial", arguments.trial,
+                 "The machine is this one: time products, the preconditioner, sums and the methods' texts here");
+    app.add_flag("--measure", arguments.measure, "Also run the methods here, and say what their iterations take");
+    app.add_option("--seconds", arguments.seconds, "With --measure: for how long, each")
+        ->check(number(0, 1000, "a number of seconds from 0 to 1000"))
+        ->capture_default_str();
     app.add_flag("--published", arguments.published,
                  "Products as Krasnopolsky 2019 has them: bytes by formula (3), all of a product hides its halo (14); "
                  "no costs of kernels");
@@ -233,7 +298,7 @@ int run(const Context& context, const PredictArguments& arguments) {
                   {arguments.plot});
     std::optional<Plot> plot;
     if (!arguments.plot.empty()) plot.emplace(arguments.plot, Plot::Axes{"nodes", "speed-up", true});
-    const json result = Prediction(arguments).result();
+    const json result = Prediction(*context.mpi, arguments).result();
     agree(*context.mpi, [&] {
         if (context.mpi->rank() != 0) return;
         if (arguments.json_file != "-") print_prediction(result);

@@ -36,17 +36,27 @@ void print_head(const json& result) {
         "preconditioner.\nS = T(1)/T(p); R: the best of the family over this; P: the family's classic method on one "
         "node "
         "over this. How many\niterations a method takes is not predicted.\n\n");
-    print_out("{:>6} {:<34} {:>11} {:>10} {:>10} {:>9} {:>10} {:>9} {:>8} {:>6} {:>8}\n", "nodes", "method", "µs/iter",
-              "vectors", "A", "halo", "M^-1", "sums", "S", "R", "P");
+    const bool measured = !result["points"].empty() && result["points"].front().contains("measured");
+    print_out("{:>6} {:<34} {:>11} {:>10} {:>10} {:>9} {:>10} {:>9} {:>8} {:>6} {:>8}{}\n", "nodes", "method",
+              "µs/iter", "vectors", "A", "halo", "M^-1", "sums", "S", "R", "P",
+              measured ? fmt::format(" {:>11} {:>9}", "measured", "pred/meas") : "");
+}
+
+/// What the iteration took, and predicted over that.
+std::string measured(const json& point) {
+    if (!point.contains("measured")) return "";
+    if (point["measured"].is_null()) return fmt::format(" {:>11} {:>9}", "-", "-");
+    const double seconds = point["measured"];
+    return fmt::format(" {:>11.2f} {:>9.2f}", 1e6 * seconds, point["seconds_per_iteration"].get<double>() / seconds);
 }
 
 void print_point(const json& point) {
     const auto us = [&](const char* part) { return 1e6 * point["parts"][part].get<double>(); };
-    print_out("{:>6} {:<34} {:>11.2f} {:>10.2f} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>8.2f} {:>6.3f} {:>8.2f}{}\n",
+    print_out("{:>6} {:<34} {:>11.2f} {:>10.2f} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>8.2f} {:>6.3f} {:>8.2f}{}{}\n",
               point["nodes"].get<int>(), point["method"].get<std::string>(),
               1e6 * point["seconds_per_iteration"].get<double>(), us("vectors"), us("products"), us("exchanges"),
               us("preconditioner"), us("sums"), point["speed_up"].get<double>(),
-              point["relative_performance"].get<double>(), point["over_classic"].get<double>(),
+              point["relative_performance"].get<double>(), point["over_classic"].get<double>(), measured(point),
               point["extrapolated"].get<bool>() ? " *" : "");
 }
 

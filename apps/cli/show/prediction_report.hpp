@@ -9,13 +9,15 @@
 
 /// The arguments of `stretto predict`.
 struct PredictArguments {
-    std::string problem, machine = "cori", nodes = "1..1024";
-    std::vector<std::string> methods;  ///< empty: all that suit the problem
+    std::string problem, machine = "cori", nodes;  ///< none: 1..1024, or those of this run
+    std::vector<std::string> methods;              ///< empty: all that suit the problem
     std::string precond = "none", formulation = "merged", storage = "auto";
     int columns = 1;
     int ranks_per_node = 0;  ///< 0: as the machine has
     double gamma = -1;       ///< below 0: the machine's
     bool published = false;
+    bool trial = false, measure = false;
+    double seconds = 0.2;  ///< of a method's measurement
     std::vector<std::string> settings;
     std::string json_file, plot;
 };

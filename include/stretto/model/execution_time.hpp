@@ -8,6 +8,7 @@
 
 #include "stretto/model/fit.hpp"
 #include "stretto/model/iteration.hpp"
+#include "stretto/model/trial.hpp"
 
 namespace stretto {
 
@@ -20,8 +21,8 @@ struct ModelMachine {
     int ranks_per_node = 1;
     double memory_bandwidth = 0, cache = 0, cache_bandwidth = 0;
     /// Measured: bytes that are gone through again and again, and their bandwidth; in increasing order. It takes the
-    /// place of the three above.
-    std::vector<std::pair<double, double>> sweep{};
+    /// place of the three above. `reads`: the same where nothing is written.
+    std::vector<std::pair<double, double>> sweep{}, reads{};
     double kernel = 0;  ///< seconds that each pass, product and preconditioner takes besides
     /// Seconds of a processor at each end of a message; latency and bandwidth within a node, and of the links between.
     double message = 0, node_latency = 0, node_bandwidth = 0, link_latency = 0, network_bandwidth = 0;
@@ -31,6 +32,7 @@ struct ModelMachine {
 
     /// Of a working set of so many bytes on a node: its part that fits the cache is moved at the cache's bandwidth.
     double b(double working_set) const;
+    double b_of_reads(double working_set) const;
     double T_L(double l, int p) const;  ///< (7), (8)
     double T_G(int p, double l) const;  ///< (9)
 
@@ -61,6 +63,9 @@ struct ModelSystem {
     Moved product{}, preconditioner{};
     bool rows_on = false;  ///< whether the preconditioner hands its rows on (trace_iteration)
     std::function<Boundary(int ranks)> boundary;
+    /// Where the machine is this one: what the parts take on its ranks beside so many vectors, measured. They take the
+    /// place of (7), (9), (14) and the preconditioner's account, on one number of nodes.
+    std::function<const TrialTimes&(int vectors)> trial{};
 
     /// As the paper has it: (3), where x is read again for every nonzero, and (14), where all of a product hides the
     /// exchange, of which l in (8) is all that a rank receives where ranks are few: the same on any number of nodes.
@@ -87,13 +92,15 @@ public:
     double T_mul(int p, int vectors) const;   ///< (4)
     double T_SpMV(int p, int vectors) const;  ///< (14)
     double T_prec(int p, int vectors) const;
-    double T_G(int p, int k) const { return machine_.T_G(p, 8.0 * m_ * k); }  ///< of k dot products
+    double T_G(int p, int k, int vectors) const;  ///< of k dot products
 
     /// (21): N m / p at which a sum takes as long as a vector's pass. Methods that hide or avoid sums pay below.
     double range_of_optimality(int p, int vectors) const;
 
 private:
-    double b(int p, int vectors) const;
+    double working_set(int p, int vectors) const;
+    double b(int p, int vectors) const { return machine_.b(working_set(p, vectors)); }
+    double pass_time(const MethodIteration& iteration, const MethodIteration::Event& event, int p) const;
 
     ModelMachine machine_;
     ModelSystem system_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,21 +10,29 @@
 
 namespace stretto {
 
+/// What the text of a method takes on this processor whatever its vectors move, measured: seconds of an iteration on no
+/// rows, and for each of the n × m values of a vector of a rank.
+struct TextTime {
+    double iteration = 0, value = 0;
+};
+
 /// What a period of a method's iterations does, in its order: the cycle of a restarted method, the block of an s-step
 /// one, else one iteration. It comes out of the method's own text, which is run for it; safeguards are left out.
 struct MethodIteration {
     struct Event {
         Step::Kind kind;
-        int count;       ///< how many products; of a sum that is started, how many dot products
-        double vectors;  ///< read and written by a pass, of n × m values
-        int sum;         ///< which of the sums of a period is started or waited for
-        int lag;         ///< of a wait: periods since its start
+        int count;          ///< how many products; of a sum that is started, how many dot products
+        double vectors;     ///< read and written by a pass, of n × m values
+        int sum;            ///< which of the sums of a period is started or waited for
+        int lag;            ///< of a wait: periods since its start
+        double writes = 0;  ///< of the vectors of a pass
     };
     std::string method;
     bool preconditioned;
     int iterations;      ///< of a period
     int vectors_stored;  ///< beyond x and b
     std::vector<Event> events;
+    std::optional<TextTime> text{};
 
     int sums() const;  ///< of a period
 };

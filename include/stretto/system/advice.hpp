@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "stretto/driver/result.hpp"
-#include "stretto/system/structure.hpp"
+#include "stretto/sparse/structure.hpp"
 
 namespace stretto {
 

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,33 +13,41 @@
 #include "stretto/io/result_json.hpp"
 #include "stretto/operators/preconditioner.hpp"
 #include "stretto/sparse/csr.hpp"
+#include "stretto/sparse/structure.hpp"
 #include "stretto/system/advice.hpp"
+#include "stretto/system/choice.hpp"
+#include "stretto/system/device.hpp"
 #include "stretto/system/prepare.hpp"
-#include "stretto/system/structure.hpp"
 
 namespace stretto {
 
-/// The name of a method or preconditioner that stands for what suits the structure.
+/// The name of a method or preconditioner that stands for what is expected to take least, and for another where that
+/// turns out to be wrong (docs/choosing.md).
 inline constexpr std::string_view automatic = "auto";
 
 /// How a system is set up.
 struct SystemOptions {
-    std::string precond = "none";  ///< NAME[:key=value,…], see `stretto list`; auto: what suits the structure
+    std::string precond = "none";  ///< NAME[:key=value,…], see `stretto list`; auto: what is expected to take least
     std::string prepare = {};      ///< equilibrate, rcm, and metis or nonzeros, with commas between
     /// Of the null space of A, where it is singular: `auto` (constants, or constants by component, where A takes them
     /// to zero) and `constant` (the same; refused where it does not), or a Matrix Market array of vectors, is kept out
     /// of b and x; `none` leaves it there.
     std::string null_space = "auto";
-    Storage storage = Storage::automatic;   ///< of the matrix, for its products
-    int threads = 1;                        ///< of this rank; 0: as many as pay (default_threads)
-    int columns = 1;                        ///< that will be solved for together, for the number of threads that pays
-    bool insist = false;                    ///< run methods for SPD matrices also where the structure speaks against
-    bool keep_entries = true;               ///< for update_values: up to 24 bytes an entry
+    Storage storage = Storage::automatic;  ///< of the matrix, for its products
+    int threads = 1;                       ///< of this rank; 0: as many as pay (default_threads)
+    int columns = 1;                       ///< that will be solved for together, for the number of threads that pays
+    bool insist = false;                   ///< run methods for SPD matrices also where the structure speaks against
+    bool keep_entries = true;              ///< for update_values: up to 24 bytes an entry
+    /// That methods run on; null: this process's threads. It must stay.
+    const Device* device = nullptr;
     std::vector<std::string> methods = {};  ///< to be used: refused before the set-up where they cannot be
     Progress reading = {};                  ///< of load()
+    /// For auto: what is chosen by its times, and not by times measured here, is the same in every run.
+    std::optional<KnownMachine> machine = {};
 };
 
 class SystemSolver;
+class AutomaticSolver;
 
 /// A x = b, from a matrix to what solves with it, as `stretto solve` does it: the structure is looked at, a negative
 /// definite matrix changes its sign, rows are scaled, ordered and dealt, the preconditioner is made. None of this is
@@ -93,8 +102,13 @@ public:
     SystemSolver solver(SolveOptions options = {}, int columns = 1) && = delete;
 
     /// What was chosen, or would be, where `auto` was asked for: the method of SolveOptions, preconditioner and steps
-    /// of preparation, and why.
-    const NextStep& choice() const;
+    /// of preparation, what was expected of it and of others, and why. A solve may change it.
+    const Choice& choice() const;
+
+    /// Collective. With `auto` as preconditioner: every candidate, the likeliest first, after a trial: so many
+    /// iterations of its family's classic method from x = 0, and those that it would take at that rate down to rtol.
+    /// Those that cannot be made say so in `ended`. What was chosen is as before.
+    std::vector<Expectation> trials(MultiVector<const double> b, int iterations, double rtol);
 
     /// Not collective. Throws InputError where a method, NAME[:key=value,…], cannot be right here: it needs a symmetric
     /// matrix, a symmetric preconditioner, and what there is is not. Nothing with `insist`.
@@ -135,6 +149,7 @@ public:
 
 private:
     friend class SystemSolver;
+    friend class AutomaticSolver;
     struct Parts;
     explicit LinearSystem(std::unique_ptr<Parts> parts);
     std::unique_ptr<Parts> parts_;
@@ -163,7 +178,7 @@ public:
 private:
     friend class LinearSystem;
     SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns);
-    Solver<double> made();
+    std::unique_ptr<HostedSolver> made();
     const Result& run(MultiVector<const double> b, MultiVector<double> x, bool transposed);
     void follow_values();
 
@@ -172,8 +187,9 @@ private:
     int updates_;  // of the values that the solver has seen
     int columns_;
     Tried tried_;
-    Solver<double> solver_;
-    std::vector<double> b_, x_;  // where rows have moved; b_ also where the sign has changed
+    std::shared_ptr<AutomaticSolver> automatic_;  // where something is left to be chosen
+    std::unique_ptr<HostedSolver> solver_;        // where nothing is
+    std::vector<double> b_, x_;                   // where rows have moved; b_ also where the sign has changed
     RowMoves::Packed packed_;
     const Result* last_ = nullptr;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stretto/system/structure.hpp"
+#include "stretto/sparse/structure.hpp"
 
 #include <btf.h>
 #include <fmt/format.h>
@@ -61,8 +61,8 @@ using Vanish = std::array<bool, std::size(constants)>;
 
 /// What is counted of the rows of a thread, or of this rank.
 struct Count {
-    Global unmatched = 0, positive = 0, zero = 0, dominant = 0, off_diagonals = 0, opposite = 0;
-    double asymmetry = 0;
+    Global unmatched = 0, positive = 0, zero = 0, dominant = 0, off_diagonals = 0, opposite = 0, longest = 0;
+    double asymmetry = 0, pair_shares = 0;
     Vanish vanish{};
     std::vector<std::vector<Mirrored>> elsewhere;  // for each rank
 
@@ -77,7 +77,9 @@ struct Count {
         dominant += other.dominant;
         off_diagonals += other.off_diagonals;
         opposite += other.opposite;
+        longest = std::max(longest, other.longest);
         asymmetry = std::max(asymmetry, other.asymmetry);
+        pair_shares += other.pair_shares;
         for (std::size_t c = 0; c < vanish.size(); ++c) vanish[c] = vanish[c] && other.vanish[c];
         for (std::size_t p = 0; p < elsewhere.size(); ++p)
             elsewhere[p].insert(elsewhere[p].end(), other.elsewhere[p].begin(), other.elsewhere[p].end());
@@ -113,7 +115,7 @@ public:
 
     void look(std::size_t i, Count& count) const {
         const Global row = first_ + static_cast<Global>(i);
-        double diagonal = 0, others = 0;
+        double diagonal = 0, others = 0, largest = 0, second = 0;
         Global positive = 0, negative = 0;
         for (auto k = static_cast<std::size_t>(rows_.start[i]); k < static_cast<std::size_t>(rows_.start[i + 1]); ++k) {
             const Global column = rows_.columns[k];
@@ -123,6 +125,8 @@ public:
                 continue;
             }
             others += std::abs(value);
+            second = std::max(second, std::min(largest, std::abs(value)));
+            largest = std::max(largest, std::abs(value));
             positive += value > 0;
             negative += value < 0;
             if (column >= first_ && column < last_)
@@ -135,6 +139,8 @@ public:
         count.zero += diagonal == 0;
         count.off_diagonals += positive + negative;
         count.opposite += diagonal > 0 ? negative : diagonal < 0 ? positive : 0;
+        count.longest = std::max(count.longest, positive + negative);
+        count.pair_shares += others > 0 ? (largest + second) / others : 1;
         count.dominant += std::abs(diagonal) >= others && diagonal != 0;
         for (std::size_t c = 0; c < count.vanish.size(); ++c)
             count.vanish[c] = count.vanish[c] && vanishes(i, constants[c], others + std::abs(diagonal));
@@ -214,6 +220,8 @@ Structure analyse(const Comm& comm, const DistributedRows& problem, int threads)
     result.dominant_rows = all_sum(comm, total.dominant);
     result.off_diagonals = all_sum(comm, total.off_diagonals);
     result.opposite = all_sum(comm, total.opposite);
+    result.longest_row = all_max(comm, total.longest);
+    if (result.rows > 0) result.pair_share = all_sum(comm, total.pair_shares) / static_cast<double>(result.rows);
     const auto [smallest, largest] = rows.smallest_and_largest_root();
     const double least = all_min(comm, smallest), most = all_max(comm, largest);
     if (most > 0) result.row_spread = (most / least) * (most / least);

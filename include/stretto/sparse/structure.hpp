@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stretto/io/generators.hpp"
+#include "stretto/sparse/distributed_rows.hpp"
 
 namespace stretto {
 
@@ -26,7 +26,12 @@ struct Structure {
     Global dominant_rows = 0;                         ///< |aᵢᵢ| ≥ Σ |aᵢⱼ|, j ≠ i
     Global off_diagonals = 0, opposite = 0;  ///< nonzeros; those of another sign than the diagonal of their row
     double row_spread = 1;                   ///< largest over smallest of the rows' largest entries
-    std::vector<Constants> null_vectors;     ///< that A takes to zero; of one, two or three components
+    /// What part of a row, its diagonal apart, its two largest entries make up, by absolute values, in the mean of
+    /// rows. Near 1 rows couple along lines, as with anisotropy or strong convection, and incomplete factors are nearly
+    /// exact.
+    double pair_share = 1;
+    Global longest_row = 0;               ///< nonzeros beside the diagonal
+    std::vector<Constants> null_vectors;  ///< that A takes to zero; of one, two or three components
     /// Rows that can be matched with columns of their own so that each pair is a nonzero; nothing where it was too much
     /// work to find out.
     std::optional<Global> structural_rank;
@@ -39,6 +44,11 @@ struct Structure {
     bool like_grid() const {
         constexpr double nearly_all = 0.9;
         return zero_diagonal == 0 && static_cast<double>(opposite) >= nearly_all * static_cast<double>(off_diagonals);
+    }
+    /// A few rows have very many neighbours, as nodes of supply in circuits.
+    bool has_hubs() const {
+        constexpr Global many = 5;
+        return longest_row * rows > many * (off_diagonals + rows);
     }
     /// No values make this pattern regular.
     bool singular_pattern() const { return structural_rank && *structural_rank < rows; }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "automatic_solver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "candidates.hpp"
+#include "stretto/driver/registry.hpp"
+
+namespace stretto {
+namespace {
+
+// An attempt is left where the rest of it, at the rate it has come to, takes so many times what another is then assumed
+// to take in all, and it has had so much of that time.
+constexpr double worth_leaving = 1.5, had_its_time = 0.15;
+constexpr int first_look = 8;
+
+std::string in_words(const NextStep& step) { return fmt::format("{} with {}", step.method, step.precond); }
+
+}  // namespace
+
+/// Looks now and then at how an attempt gets on. Every rank sees the same and decides the same.
+class AutomaticSolver::Watch {
+public:
+    Watch(const AutomaticSolver& of, bool others, int before, bool again)
+        : of_(of), now_(of.parts_->choice.expected), others_(others), before_(before), again_(again) {}
+
+    /// The monitor of the attempt.
+    bool operator()(IterationInfo info) {
+        const bool on = ask(info);
+        if (!on || !others_) return on;
+        const int k = info.iteration;
+        if (k == 0) first_ = half_ = info.relative_residual;
+        if (k < next_look_) return true;
+        if (slow(info)) {
+            left_ = true;
+            return false;
+        }
+        half_ = info.relative_residual;
+        half_at_ = k;
+        next_look_ = k + std::max(first_look / 2, k / 2);
+        return true;
+    }
+
+    /// Whether it was ended for another.
+    bool left() const { return left_; }
+    const std::string& why() const { return why_; }
+
+private:
+    /// The user's monitor, who counts the iterations of all attempts, and sees the first residual once.
+    bool ask(IterationInfo& info) const {
+        const auto& monitor = of_.options_.monitor;
+        if (!monitor || (again_ && info.iteration == 0)) return true;
+        IterationInfo told = info;
+        told.iteration += before_;
+        return monitor(told);
+    }
+
+    bool slow(const IterationInfo& info) {
+        const double k = info.iteration, now = info.relative_residual;
+        const double seconds = k * now_.iteration;  // as expected: a machine that is busy is so for the other, too
+        // Of the residual's logarithm, an iteration: by all, or by the last stretch, whichever says more.
+        const double rate = std::max(std::log(first_ / now) / k, std::log(half_ / now) / (k - half_at_));
+        const double rate_says = rate > 0 ? k + std::log(now / info.target) / rate : no_end;
+        // The first digits take longest: a rate counts the more, the more of them are done.
+        const double done = std::clamp(std::log(first_ / now) / std::log(first_ / info.target), 0.0, 1.0);
+        const double trust = std::min(1.0, 0.3 + done), assumed = std::max(1.5 * k, now_.iterations);
+        const double all = std::max(k + 1, std::pow(assumed, 1 - trust) * std::pow(rate_says, trust)), left = all - k;
+        of_.parts_->expect_of(of_.parts_->difficulty_by(all));
+        const auto* const other = of_.parts_->next_candidate();
+        const double rest = left * now_.iteration;
+        if (!(seconds > had_its_time * other->seconds() && rest > worth_leaving * other->seconds())) return false;
+        const auto coming = rate > 0 ? fmt::format("about {:.2g} s more", rest) : "no end in sight";
+        why_ = fmt::format(
+            "after {} iterations (about {:.2g} s) the residual had come to {:.1e}: {}, while {} is assumed to take "
+            "{:.2g} s",
+            info.iteration, seconds, now, coming, in_words(other->step), other->seconds());
+        return true;
+    }
+
+    static constexpr double no_end = 1e4;  // iterations
+    const AutomaticSolver& of_;
+    const Expectation now_;
+    bool others_;
+    int before_;
+    bool again_;
+    double first_ = 1, half_ = 1;
+    int half_at_ = 0, next_look_ = first_look;
+    bool left_ = false;
+    std::string why_;
+};
+
+AutomaticSolver::AutomaticSolver(LinearSystem::Parts& parts, SolveOptions options, int columns)
+    : parts_(&parts), options_(std::move(options)), columns_(columns) {}
+AutomaticSolver::~AutomaticSolver() = default;
+
+void AutomaticSolver::set_tolerances(double rtol, double atol, int max_iterations) {
+    options_.rtol = rtol;
+    options_.atol = atol;
+    options_.max_iterations = max_iterations;
+    solver_.reset();
+}
+
+void AutomaticSolver::forget() { solver_.reset(); }
+
+/// A solver for what is chosen now.
+void AutomaticSolver::make(int iterations_left, bool zero_guess) {
+    SolveOptions options = options_;
+    options.method = parts_->choice.method;
+    options.threads = parts_->options.threads;
+    options.null_space = parts_->null_space.removed();
+    options.max_iterations = iterations_left;
+    options.zero_guess = zero_guess;
+    options.monitor = [this](const IterationInfo& info) { return (*watch_)(info); };
+    const auto& A = parts_->prepared->matrix();
+    const auto& M = parts_->preconditioner;
+    solver_.emplace(parts_->comm, A, M.get() ? AnyOperator<double>(M) : AnyOperator<double>(), A.local_rows(), columns_,
+                    options);
+}
+
+const Result& AutomaticSolver::solve(MultiVector<const double> b, MultiVector<double> x, bool transposed) {
+    auto& choice = parts_->choice;
+    total_ = {};
+    choice.changes.clear();
+    for (int attempts = 1;; ++attempts) {
+        const bool others = !transposed && parts_->next_candidate();
+        watch_ = std::make_unique<Watch>(*this, others, total_.iterations, attempts > 1);
+        if (attempts > 1 || !solver_)
+            make(options_.max_iterations - total_.iterations, options_.zero_guess && attempts == 1);
+        const Result& result = transposed ? solver_->solve_transposed(b, x) : solver_->solve(b, x);
+        choice.expected.from = Expectation::From::run;
+        choice.expected.iterations = result.iterations;
+        const bool asked_to_stop = result.status == Status::interrupted && !watch_->left();
+        const auto status = result.status;
+        const double residual = result.relative_residual();
+        if (attempts == 1)
+            total_ = result;
+        else
+            add(result);
+        if (total_.passed() || total_.status == Status::least_squares || asked_to_stop || transposed ||
+            total_.iterations >= options_.max_iterations)
+            break;
+        std::string change = watch_->left()
+                                 ? watch_->why()
+                                 : fmt::format("{} ended as {} at {:.1e}", in_words(choice), name(status), residual);
+        if (!parts_->take_next(status, options_.method)) break;
+        total_.events.push_back({total_.iterations, fmt::format("{}: going on with {}", change, in_words(choice))});
+        choice.changes.push_back(total_.events.back().text);
+    }
+    if (parts_->choice.changes.size() > 0) solver_.reset();  // its limit of iterations is that of the last attempt
+    return total_;
+}
+
+/// What another attempt adds.
+void AutomaticSolver::add(Result now) {
+    const int before = total_.iterations;
+    for (auto& event : now.events) {
+        event.iteration += before;
+        event.last += before;
+    }
+    now.events.insert(now.events.begin(), total_.events.begin(), total_.events.end());
+    now.parts.insert(now.parts.begin(), total_.parts.begin(), total_.parts.end());
+    now.history.insert(now.history.begin(), total_.history.begin(), total_.history.end());
+    now.true_history.insert(now.true_history.begin(), total_.true_history.begin(), total_.true_history.end());
+    for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard})
+        now.ledger.at(phase) += total_.ledger.at(phase);
+    for (std::size_t j = 0; j < now.columns.size(); ++j) now.columns[j].iterations += total_.columns[j].iterations;
+    now.iterations += before;
+    now.vectors = std::max(now.vectors, total_.vectors);
+    now.solve_seconds += total_.solve_seconds;
+    total_ = std::move(now);
+}
+
+}  // namespace stretto

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "stretto/sparse/structure.hpp"
+#include "stretto/system/choice.hpp"
+
+namespace stretto {
+
+/// How large the system is for a rank.
+struct Sizes {
+    double rows = 0, nonzeros = 0;  ///< of all ranks
+    int ranks = 1;
+    /// How hard the system is: iterations that the family takes with Jacobi's preconditioner. Nothing: assumed by the
+    /// structure, until an attempt tells.
+    std::optional<double> difficulty = {};
+};
+
+/// What may solve a system of this structure, by what each is expected to take, the quickest first: families by their
+/// classic methods, with preconditioners. Iterations are assumed by the kind of preconditioner and how hard the system
+/// is.
+std::vector<Expectation> candidates(const Structure& structure, const Sizes& sizes, const PartTimes& parts);
+
+/// The same where CG found the matrix not to be definite.
+std::vector<Expectation> indefinite_candidates(const Structure& structure, const Sizes& sizes, const PartTimes& parts);
+
+/// How hard a system is of which this step would take so many iterations; nothing: such a step does not tell.
+std::optional<double> difficulty(const Structure& structure, const NextStep& step, double iterations);
+
+/// What a preconditioner is assumed to take, for a method of this family.
+Expectation expectation(const Structure& structure, const Sizes& sizes, const PartTimes& parts, const NextStep& step);
+
+}  // namespace stretto

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which method of a family: all have about the same iterates, so the time of an iteration decides.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include "stretto/core/spec.hpp"
+#include "stretto/driver/registry.hpp"
+#include "stretto/model/iteration.hpp"
+#include "stretto/system/choice.hpp"
+
+namespace stretto {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+constexpr std::array<std::string_view, 8> cg_family{"cg",
+                                                    "single_reduction_cg",
+                                                    "pipelined_cg",
+                                                    "deep_pipelined_cg:l=2",
+                                                    "deep_pipelined_cg:l=3",
+                                                    "deep_pipelined_cg:l=4",
+                                                    "s_step_cg",
+                                                    "pipelined_s_step_cg"};
+constexpr std::array<std::string_view, 4> bicgstab_family{"bicgstab", "improved_bicgstab", "reordered_bicgstab",
+                                                          "pipelined_bicgstab"};
+constexpr std::array<std::string_view, 4> gmres_family{"gmres", "s_step_gmres", "pipelined_gmres:l=2",
+                                                       "pipelined_s_step_gmres"};
+constexpr std::array<std::string_view, 1> minres_family{"minres"};
+
+Names family(const std::string& classic) {
+    if (classic == "cg") return cg_family;
+    if (classic == "bicgstab") return bicgstab_family;
+    if (classic == "gmres") return gmres_family;
+    return minres_family;
+}
+
+/// Their text is run once in a program: it takes a fraction of a millisecond.
+const MethodIteration& traced(const std::string& method, bool preconditioned) {
+    static std::map<std::pair<std::string, bool>, MethodIteration> known;
+    const auto key = std::pair(method, preconditioned);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    return known.emplace(key, trace_iteration(method, Formulation::merged, preconditioned)).first->second;
+}
+
+std::string time(double seconds) {
+    if (seconds < 1e-3) return fmt::format("{:.3g} µs", 1e6 * seconds);
+    return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
+/// l=auto or s=auto.
+bool is_automatic_depth(const std::pair<std::string, std::string>& option) {
+    return option.second == "auto" && (option.first == "l" || option.first == "s");
+}
+
+std::string text_of(const Spec& spec) {
+    std::string text = spec.name;
+    const auto add = [&](const std::string& word) { text += (text == spec.name ? ":" : ",") + word; };
+    std::ranges::for_each(spec.positional, add);
+    for (const auto& [name, value] : spec.options) add(name + "=" + value);
+    return text;
+}
+
+/// About the same as iteration_seconds, by the row of the method alone: for solves that take no longer than its text.
+double about(const PartTimes& parts, const std::string& chosen, double preconditioner) {
+    const Spec spec = parse_spec(chosen);
+    const Method& row = find_method(spec.name);
+    const Options options(spec, row.options);
+    const bool deep = std::ranges::count(row.options, "l", &OptionInfo::name) > 0;
+    const double in_flight = deep ? options.number("l") : 1;
+    const double moved = 5 + 1.5 * std::min(12, row.vectors(options, preconditioner > 0));  // vectors
+    const double work = row.applies * parts.product + row.preconditionings * preconditioner + moved * parts.vector;
+    const double sums = row.reductions * parts.reduction;
+    if ((preconditioner > 0 ? row.hidden_reductions_preconditioned : row.hidden_reductions) == 0) return work + sums;
+    return std::max(work + parts.remains * sums, sums / in_flight);
+}
+
+}  // namespace
+
+double iteration_seconds(const PartTimes& parts, const std::string& method, double preconditioner) {
+    // A machine of one node on which the parts take what they take here.
+    const double bandwidth = parts.vector > 0 ? 8 * parts.columns * parts.rows / parts.vector : 1;
+    ModelMachine machine{
+        .memory_bandwidth = bandwidth, .cache = 0, .cache_bandwidth = bandwidth, .kernel = parts.kernel};
+    machine.all_reduce = PowerLaw{.c0 = parts.reduction};
+    ModelSystem system;
+    system.N = parts.rows;
+    system.product = {std::max(0.0, parts.product - parts.kernel) * bandwidth, 0};
+    system.preconditioner = {std::max(0.0, preconditioner - parts.kernel) * bandwidth, 0};
+    system.boundary = [rows = parts.rows](int) { return Boundary{.rows = rows}; };
+    const ExecutionTime time(std::move(machine), std::move(system), parts.columns, parts.remains);
+    return time(traced(method, preconditioner > 0), 1).total();
+}
+
+std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string& classic, const std::string& precond,
+                                      double preconditioner, double iterations, bool transposes) {
+    constexpr double little = 0.3;      // of the work of an iteration: not worth a look at other methods
+    constexpr double at_both_ends = 3;  // reductions
+    constexpr double a_block = 5;       // iterations: of fewer GMRES methods that work in blocks make no whole one
+    constexpr double budget = 0.05, a_trace = 5e-4;  // of the solve, for the model, and seconds for a method
+    const double work = parts.product + preconditioner;
+    const bool look = parts.reduction > little * work;
+    const bool model =
+        look && budget * iterations * (work + parts.reduction) > a_trace * static_cast<double>(family(classic).size());
+    std::vector<Expectation> ranked;
+    for (const auto name : family(classic)) {
+        const std::string method(name);
+        const Spec spec = parse_spec(method);
+        const Method& row = find_method(spec.name);
+        if ((row.hidden_reductions > 0 && parts.remains >= 1) || (row.transpose && !transposes)) continue;
+        if (method != classic && (!look || (classic == "gmres" && iterations < a_block))) continue;
+        const auto seconds = [&](const std::string& of) {
+            return model ? iteration_seconds(parts, of, preconditioner) : about(parts, of, preconditioner);
+        };
+        Expectation way;
+        way.step.method = method;
+        way.step.precond = precond;
+        way.iteration = seconds(method);
+        way.iterations = iterations;
+        way.outside = at_both_ends * parts.reduction + parts.product;
+        if (row.name == "deep_pipelined_cg") {  // what leads into it has one reduction in flight
+            const double lead = std::min(iterations, Options(Spec{}, row.options).number("warmup"));
+            way.outside += lead * std::max(0.0, seconds("pipelined_cg") - way.iteration);
+        }
+        ranked.push_back(std::move(way));
+    }
+    std::ranges::stable_sort(ranked, {}, &Expectation::seconds);
+    return ranked;
+}
+
+std::string why_method(const PartTimes& parts, const std::string& chosen, double preconditioner) {
+    const std::string with = preconditioner > 0 ? fmt::format(" and preconditioner {}", time(preconditioner)) : "";
+    const std::string start =
+        fmt::format("reduction {}, product {}{}: ", time(parts.reduction), time(parts.product), with);
+    const Spec spec = parse_spec(chosen);
+    const Method& method = find_method(spec.name);
+    const double work = parts.product + preconditioner;
+    if (family(spec.name).size() == 1 && spec.name == family(spec.name).front())
+        return start + fmt::format("{} is the only one of its kind", spec.name);
+    if (spec.name == method.classic)
+        return start + (parts.remains >= 1 && parts.reduction > 0.1 * work
+                            ? "nothing lets reductions advance behind work here, and to have fewer of them costs more"
+                            : "to hide reductions or to have fewer of them costs more than they do");
+    const char* const part = work < parts.reduction ? " in part" : "";
+    if (spec.name == "deep_pipelined_cg" || spec.name == "pipelined_gmres") {
+        const int l = static_cast<int>(Options(spec, method.options).number("l"));
+        return start + fmt::format("depth {} hides it{}; l = {} would cost another vector", l,
+                                   l * work < parts.reduction ? " in part" : "", l + 1);
+    }
+    if (method.hidden_reductions == 0) return start + "fewer reductions pay for the vectors that they take";
+    if (method.reductions < 1)
+        return start + fmt::format("one for several iterations, hidden behind their work{}", part);
+    return start + fmt::format("hidden behind the work of an iteration{}", part);
+}
+
+bool has_automatic_depth(const std::string& method) {
+    return std::ranges::any_of(parse_spec(method).options, is_automatic_depth);
+}
+
+std::string without_automatic(const std::string& method) {
+    Spec spec = parse_spec(method);
+    std::erase_if(spec.options, is_automatic_depth);
+    return text_of(spec);
+}
+
+std::string with_depth(const PartTimes& parts, const std::string& method, double preconditioner) {
+    constexpr int deepest = 6;  // deeper pipelines lose more to rounding than they hide
+    std::string text = method;
+    while (has_automatic_depth(text)) {
+        Spec spec = parse_spec(text);
+        auto& open = *std::ranges::find_if(spec.options, is_automatic_depth);
+        double least = INFINITY;
+        std::string best;
+        for (int depth = 1; depth <= deepest; ++depth) {
+            open.second = std::to_string(depth);
+            const double seconds = iteration_seconds(parts, without_automatic(text_of(spec)), preconditioner);
+            if (!(seconds < (1 - 1e-9) * least)) continue;
+            least = seconds;
+            best = text_of(spec);
+        }
+        text = best;
+    }
+    return text;
+}
+
+}  // namespace stretto

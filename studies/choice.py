@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How near to the best single choice does `auto` come? Real matrices and generated ones under several latencies of reductions: every
+preconditioner is tried with classic methods first; then auto is timed beside all methods with those that may be the quickest."""
+
+import math
+import os
+import pathlib
+import re
+import statistics
+import tempfile
+import time
+
+from . import hints, machine, run, text
+from .text import bold, points, table
+
+LATENCIES = (0, 0.2, 1, 5)  # ms
+RTOL, MAX_IT, LONG = 1e-8, 2000, 25
+GENERATED = ("poisson2d:200", "poisson3d:30", "aniso2d:120", "jump2d:120,contrast=1e6", "jump3d:30", "convdiff2d:100,peclet=1",
+             "convdiff2d:100,peclet=100", "convdiff2d:100,peclet=5000", "neumann2d:80", "helmholtz:60", "saddle:40",
+             "circuit:4000", "plate:60", "elasticity:40")
+FEW = ("poisson2d:30", "convdiff2d:30,peclet=100")
+DEFINITE = ("cg", "single_reduction_cg", "pipelined_cg", "predict_and_recompute_cg", "deep_pipelined_cg:l=2", "deep_pipelined_cg:l=3",
+            "deep_pipelined_cg:l=5", "s_step_cg", "pipelined_s_step_cg")
+SYMMETRIC = ("minres",)
+CLASSIC = ("cg", "minres", "bicgstab", "gmres")
+GENERAL = ("bicgstab", "improved_bicgstab", "reordered_bicgstab", "pipelined_bicgstab", "gmres", "gmres:m=100", "pipelined_gmres",
+           "s_step_gmres", "pipelined_s_step_gmres")
+PRECONDS = ("none", "jacobi", "block_jacobi:ic0", "block_jacobi:ilu0", "block_jacobi:ilut", "block_jacobi:lu", "block_jacobi:cholesky",
+            "additive_schwarz:ilut", "additive_schwarz:cholesky,restricted=0,overlap=2", "additive_schwarz:lu,overlap=2",
+            "additive_schwarz:lu,overlap=100", "chebyshev", "amg")
+
+
+def options(parser):
+    parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many; run again to go on")
+    parser.add_argument("--timed", type=int, default=3, help="preconditioners timed beside auto, the likeliest to be quick (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each, the quickest counts (%(default)s)")
+    parser.add_argument("--step", choices=("count", "time", "both"), default="both",
+                        help="count: what needs no idle machine; time: what does")
+    parser.add_argument("--only", default="", help="only problems whose names match this expression")
+
+
+def solves(study, file, ranks, precond, methods, **more):
+    """A run of several methods; those that refuse are left out."""
+    while methods:
+        words = run.words_of({"rhs": "random:1", "precond": precond, "rtol": RTOL, "max_it": MAX_IT, "threads": 1, "json": "-", **more})
+        command = study.stretto.command(ranks, "solve", file, *words, *(f"--method={method}" for method in methods))
+        code, out, err = run.call(command, LONG)
+        refused = re.search(r"^stretto: ([\w=]+) needs (.*)", err, re.MULTILINE)
+        if not refused:
+            found = run.json.loads(out) if out.lstrip().startswith(("{", "[")) else []
+            return found if isinstance(found, list) else [found]
+        kind = DEFINITE if refused[1] in [name_of(m) for m in DEFINITE] else [m for m in methods if name_of(m) == refused[1]]
+        if not kind:
+            return []
+        methods = [method for method in methods if method not in kind]
+    return []
+
+
+def name_of(method):
+    return method.partition(":")[0]
+
+
+def text_of(found):
+    return found["method"] + (":" + found["options"] if found["options"] else "")
+
+
+def seconds_of(found):
+    """From the matrix to the solution: preconditioner, solve, and what it took to choose."""
+    return found["seconds"]["precond_setup"] + found["seconds"]["solve"] + ((found["choice"] or {}).get("seconds") or 0)
+
+
+def count(study, file, ranks):
+    """Preconditioners and classic methods that solve: their seconds without latency on a machine that may be busy, and reductions."""
+    ways = []
+    for precond in PRECONDS:
+        if ranks == 1 and "schwarz" in precond:
+            continue
+        for found in solves(study, file, ranks, precond, list(CLASSIC)):
+            if found["converged"]:
+                ways.append({"method": text_of(found), "precond": precond, "iterations": found["iterations"],
+                             "seconds": seconds_of(found), "reductions": found["total"]["reductions"]})
+    return ways
+
+
+def family(method):
+    """All that have its iterates, or nearly."""
+    return DEFINITE if method == "cg" else SYMMETRIC if method == "minres" else [each for each in GENERAL if method in each]
+
+
+def estimate(way, latency):
+    """What to expect under a latency, in ms, for the choice of what is timed: the best methods wait for about a third of a classic
+    one's reductions."""
+    return way["seconds"] + latency * 1e-3 * way["reductions"] / 3
+
+
+def timed(study, file, ranks, latency, precond, methods):
+    """Each method's quickest of some runs."""
+    more = {"emulate_latency": f"{latency}ms"} if latency else {}
+    best = {}
+    for _ in range(study.options.repeats):
+        for found in solves(study, file, ranks, precond, list(methods), **more):
+            asked = "auto" if precond == "auto" else text_of(found)
+            choice = found["choice"] or {}
+            now = {"method": text_of(found), "precond": found["precond"], "iterations": found["iterations"],
+                   "seconds": seconds_of(found) if found["converged"] else None, "status": found["status"],
+                   "expected": (choice.get("expected") or {}).get("seconds"), "changes": len(choice.get("changes", []))}
+            if asked not in best or (now["seconds"] or math.inf) < (best[asked]["seconds"] or math.inf):
+                best[asked] = now
+    return list(best.values())
+
+
+def beside(study, file, ranks, latency, ways):
+    likely = []
+    for way in sorted(ways, key=lambda way: estimate(way, latency)):
+        if way["precond"] not in [each["precond"] for each in likely]:
+            likely.append(way)
+    load = os.getloadavg()[0]
+    found = timed(study, file, ranks, latency, "auto", ["auto"])
+    auto = found[0] if found else {"method": "auto", "precond": "auto", "seconds": None, "status": "no answer in time"}
+    tried = [each for way in likely[:study.options.timed]
+             for each in timed(study, file, ranks, latency, way["precond"], family(way["method"])) if each["seconds"] is not None]
+    return {"latency": latency, "load": load, "auto": auto, "best": min(tried, key=lambda each: each["seconds"], default=None)}
+
+
+def measure(study):
+    a = study.options
+    end = time.monotonic() + 60 * a.minutes
+    names = list(FEW) if a.quick else [*(str(path) for path in study.files()), *GENERATED]
+    if a.quick:
+        a.ranks, a.repeats, a.timed = [1], 1, 1
+    study.data.setdefault("records", [])
+    study.data["facts"] = study.facts()
+    latencies = LATENCIES[:1] if a.quick else LATENCIES
+    with tempfile.TemporaryDirectory() as folder:
+        for ranks in a.ranks:
+            for name in (name for name in names if re.search(a.only, name)):
+                file, short = hints.problem(name, folder), pathlib.Path(name).name.removesuffix(".mtx.gz")
+                record = next((r for r in study.data["records"] if r["problem"] == short and r["ranks"] == ranks), None)
+                if record is None:
+                    record = {"problem": short, "ranks": ranks, "ways": [], "timed": [], "counted": False}
+                    study.data["records"].append(record)
+                if a.step != "time" and not record["counted"]:
+                    record |= {"ways": count(study, file, ranks), "counted": True}
+                    study.save()
+                if a.step != "count" and record["counted"]:
+                    for latency in latencies:
+                        if not any(each["latency"] == latency for each in record["timed"]):
+                            record["timed"].append(beside(study, file, ranks, latency, record["ways"]))
+                            study.save()
+                        if time.monotonic() > end:
+                            return False
+                study.say(f"{short}, {ranks} ranks")
+                if time.monotonic() > end:
+                    return False
+    return True
+
+
+# What follows reads the data alone.
+
+def ratio(each):
+    solved = each["auto"]["seconds"] is not None
+    return each["auto"]["seconds"] / each["best"]["seconds"] if solved and each["best"] else None
+
+
+def mean(values):
+    return math.exp(statistics.fmean(map(math.log, values))) if values else None
+
+
+def cases(data):
+    return [{"problem": record["problem"], "ranks": record["ranks"], "ratio": ratio(each), **each}
+            for record in data["records"] for each in record["timed"]]
+
+
+def way(found):
+    return f"{found['method']}, {found['precond']}" if found else "none"
+
+
+def report(data):
+    found = cases(data)
+    rows = []
+    for latency in sorted({each["latency"] for each in found}):
+        for ranks in sorted({each["ranks"] for each in found}):
+            here = [each for each in found if each["latency"] == latency and each["ranks"] == ranks]
+            ratios = [each["ratio"] for each in here if each["ratio"]]
+            if here:
+                rows.append({"latency": latency, "ranks": ranks, "cases": len(here), "mean": mean(ratios),
+                             "median": statistics.median(ratios) if ratios else None, "worst": max(ratios, default=None),
+                             "above": sum(r > 2 for r in ratios),
+                             "unsolved": sum(each["auto"]["seconds"] is None and each["best"] is not None for each in here)})
+    ratios = [each["ratio"] for each in found if each["ratio"]]
+    missed = [f"{each['problem']}, {each['ranks']} ranks, {each['latency']} ms: {each['auto']['status']}; but {way(each['best'])}"
+              for each in found if each["auto"]["seconds"] is None and each["best"]]
+    columns = {"latency, ms": "{latency}", "ranks": "{ranks}", "cases": "{cases}", "mean": "{mean:.2f}", "median": "{median:.2f}",
+               "worst": "{worst:.2f}", "above 2": "{above}", "not solved": "{unsolved}"}
+    each = {"problem": "{problem}", "ranks": "{ranks}", "latency, ms": "{latency}",
+            "auto": lambda row: way(row["auto"]) if row["auto"]["seconds"] is not None else row["auto"]["status"],
+            "ms": lambda row: f"{1e3 * row['auto']['seconds']:.3g}" if row["auto"]["seconds"] is not None else "–",
+            "best": lambda row: way(row["best"]), "its ms": lambda row: f"{1e3 * row['best']['seconds']:.3g}" if row["best"] else "–",
+            "ratio": lambda row: bold(f"{row['ratio']:.2f}", row["ratio"] > 2) if row["ratio"] else "–"}
+    changed = sum(bool(row["auto"].get("changes")) for row in found)
+    loads = [each["load"] for each in found]
+    return {"facts": machine.line(data["facts"]), "load": text.spread(loads) if loads else "–",
+            "cases": f"{len(found)}", "problems": f"{len({each['problem'] for each in found})}",
+            "mean": f"{mean(ratios):.2f}" if ratios else "–", "worst": f"{max(ratios):.2f}" if ratios else "–",
+            "above": f"{sum(each > 2 for each in ratios)}", "changed": f"{changed}",
+            "rtol": f"{RTOL:.0e}", "preconds": f"{len(PRECONDS)}", "methods": f"{len(DEFINITE + SYMMETRIC + GENERAL)}",
+            "table": table(rows, columns), "each": table(found, each),
+            "missed": points(missed) if missed else "none that another choice solved."}, {}

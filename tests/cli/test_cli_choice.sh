@@ -1,0 +1,81 @@
+#!/bin/bash
+# What auto chooses, how it changes its mind, and the page of advice.
+# shellcheck disable=SC2154  # tests and limit are of cli_checks.bash
+. "$(dirname "$0")/cli_checks.bash"
+
+# A machine on which a reduction takes long: what stretto machine would write.
+python3 - <<'END'
+import json
+value = {"memory_bandwidth": 1e10, "cache": 1e6, "cache_bandwidth": 5e10, "kernel": 5e-7, "message": 0, "node_latency": 3e-5,
+         "node_bandwidth": 1e10, "link_latency": 3e-5, "link_bandwidth": 1e10, "network_bandwidth": 1e10, "gamma": 0.1,
+         "all_reduce": [0, 0, 0, 0], "exchange": [0] * 7}
+json.dump({"name": "made up", "platform": "fattree", "ranks_per_node": 4, "network_measured_to": 1,
+           "parameters": {name: {"value": each, "unit": "", "source": "made up"} for name, each in value.items()}},
+          open("machine.json", "w"))
+END
+
+# ---- by a machine file: the same twice ----
+for ranks in 1 2 3; do
+  for time in first second; do
+    check "by a machine file, on $ranks ranks" solves $ranks solve poisson2d:40 --machine machine.json --json "$time.json"
+  done
+  check "the same twice" python3 -c "import json; a, b = (json.load(open(f'{n}.json'))['choice'] for n in ('first', 'second'))
+for key in ('method', 'precond', 'reasons', 'changes', 'parts', 'methods'): assert a[key] == b[key], (key, a[key], b[key])"
+  check "says what it went by" holds first.json "r['choice']['parts']['from'] == 'machine' and r['choice']['reasons'] and \
+    r['choice']['expected']['seconds'] > 0 and all(w['seconds'] > 0 for w in r['choice']['runners_up'])"
+done
+check "for people" says out '^choice: .* with '
+check "with the times that decided" says out 'reduction .*, product '
+check "and what the others were expected to take" says out 'others were expected to take: '
+
+# ---- depth ----
+for method in deep_pipelined_cg:l=auto pipelined_gmres:l=auto s_step_cg:s=auto pipelined_s_step_cg:l=auto,s=auto; do
+  check "$method" solves 2 solve poisson2d:30 --method $method --emulate-latency 200us --json run.json
+  check "is a number then" holds run.json "'auto' not in r['options'] and r['options'] and r['choice']['method'].endswith(r['options'])"
+done
+check "a latency" solves 2 solve poisson2d:60 --method deep_pipelined_cg:l=auto --machine machine.json \
+  --emulate-latency 2ms --json slow.json
+check "and a shorter one" solves 2 solve poisson2d:60 --method deep_pipelined_cg:l=auto --machine machine.json \
+  --json fast.json
+check "are different depths" python3 -c "import json; slow, fast = (json.load(open(n))['options'] for n in ('slow.json', 'fast.json'))
+assert int(slow[2:]) > int(fast[2:]), (slow, fast)"
+check "a method without depth" exits 2 1 solve poisson2d:10 --method cg:l=auto
+check "says so" says err "cg: unknown option 'l'"
+check "another option" exits 2 1 solve poisson2d:10 --method deep_pipelined_cg:warmup=auto
+check "takes a number" says err "warmup=auto: it takes an integer"
+
+# ---- a change of mind ----
+python3 - <<'END'
+n = 400  # tridiagonal, 1 and 2: its diagonal is positive and it is not definite
+entries = [(i, i, 1.0 + i % 7 / 50) for i in range(1, n + 1)] + [(i + 1, i, 2.0) for i in range(1, n)]
+lines = ["%%MatrixMarket matrix coordinate real symmetric", f"{n} {n} {len(entries)}", *(f"{i} {j} {v}" for i, j, v in entries)]
+open("indefinite.mtx", "w").write("\n".join(lines) + "\n")
+END
+for ranks in 1 2; do
+  check "what is not definite, on $ranks ranks" solves $ranks solve indefinite.mtx --rhs random:1 --json run.json
+  check "is for another than cg in the end" holds run.json "'cg' not in r['finished_by'] or r['precond'] != 'jacobi'"
+done
+check "too strict a limit" exits 1 1 solve poisson2d:30 --max-it 1 --rtol 1e-14 --precond jacobi --method auto --json run.json
+check "is told what to do" holds run.json "r['next']"
+
+# ---- advise ----
+for ranks in 1 2; do
+  check "advice on $ranks ranks" solves $ranks advise poisson2d:30 --json advice.json --iterations 5
+  check "says what it saw" says out 'positive diagonal|symmetric'
+  check "says what it does not know" says out 'Nobody can say beforehand how fast a method converges'
+  check "has trials" holds advice.json "all(t['trial']['iterations'] >= 1 for t in r['trials'] if not t['ended'])"
+  check "and commands" holds advice.json "len(r['commands']) >= 2"
+  python3 -c "import json; print(*json.load(open('advice.json'))['commands'][:2], sep='\n')" >commands
+  while read -r line; do
+    words=${line#mpirun -n "$ranks" }
+    # shellcheck disable=SC2086
+    check "which run: $line" solves $ranks ${words#* }
+  done <commands
+done
+check "of a file that is not there" exits 2 1 advise nowhere.mtx
+check "says so" says err 'nowhere.mtx'
+check "of no iterations" exits 2 1 advise poisson2d:10 --iterations 0
+check "by a machine file that has no kernel" python3 -c "import json; m = json.load(open('machine.json')); del m['parameters']['kernel']; json.dump(m, open('bad.json', 'w'))"
+check "is refused" exits 2 2 solve poisson2d:10 --machine bad.json
+check "and says so" says err "bad.json is not a machine file"
+finish
