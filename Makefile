@@ -6,6 +6,9 @@ JOBS ?= $(shell nproc)
 build := build/$(PRESET)
 setup := tools/setup.sh build $(if $(findstring mpich,$(PRESET)),mpich,openmpi)
 
+# Where nvcc is, found in silence.
+cuda := command -v "$${CUDACXX:-nvcc}" || command -v /usr/local/cuda/bin/nvcc
+
 help: ## Shows this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@sed -n 's/^# \(MPI=.*\)/\n\1/p' $(MAKEFILE_LIST)
@@ -14,8 +17,20 @@ demo: configure ## Solves a 3D Poisson problem and a real matrix with every meth
 	@cmake --build $(build) -j $(JOBS) --target stretto_cli
 	@STRETTO=$(build)/stretto MPIEXEC="$$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' $(build)/CMakeCache.txt)" tools/demo.sh
 
+# Debian's PETSc is installed where PETSC_DIR (and PETSC_ARCH) names no other, of 3.18 to 3.26.
+petsc: setup ## Builds build/release/libstretto_petsc.so, Stretto's methods in PETSc programs (docs/petsc.md)
+	@$(if $(PETSC_DIR),,tools/setup.sh petsc)
+	@cmake --preset $(PRESET)
+	@cmake --build $(build) -j $(JOBS) --target stretto_petsc
+
+# Beside the tests in `make test`: the examples of PETSc with their own test cases, and programs of others. Half an hour.
+test-petsc: petsc ## Tests the plug-in for PETSc with PETSc's examples and others' programs
+	@$(if $(PETSC_DIR),,tools/setup.sh petsc-programs)
+	@ctest --preset $(PRESET) -L '^petsc$$' $(CTEST_ARGS)
+	@tests/petsc/long.sh $(build)
+
 # Where SimGrid is installed, the tests of the simulation run, too.
-test: build $(if $(shell command -v smpirun),simulator) ## Builds everything and runs all tests
+test: python-environment build $(if $(shell command -v smpirun),simulator) ## Builds everything and runs all tests
 	@ctest --preset $(PRESET) -j $(JOBS) $(CTEST_ARGS)
 
 # Only the C++ tests, on the numbers of ranks whose digits RANKS has: quicker to build than all.
@@ -23,6 +38,19 @@ RANKS ?= 1234
 unit: configure ## Builds and runs the unit tests alone, on RANKS=1234
 	@cmake --build $(build) -j $(JOBS) --target unit_tests
 	@ctest --preset $(PRESET) -j $(JOBS) -L '^unit$$' -L '^np[$(RANKS)]$$' $(CTEST_ARGS)
+
+# Debian's NumPy, SciPy and mpi4py with Debian's Python; nanobind is PyPI's. Without it the tests go on without the package.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+python-environment:
+	@tools/setup.sh build python
+	@test -x build/venv/bin/python || $(PYTHON) -m venv --system-site-packages build/venv
+	@build/venv/bin/python -m nanobind --version >/dev/null 2>&1 || build/venv/bin/python -m pip install -q nanobind || \
+		echo "make: no nanobind from PyPI: the Python package is left out" >&2
+	@test ! -f $(build)/build.ninja -o -d $(build)/python || cmake --preset $(PRESET)
+
+python: setup python-environment ## Builds the Python package into build/release/python; `pip install .` installs it
+	@cmake --preset $(PRESET)
+	@cmake --build $(build) -j $(JOBS) --target stretto_python stretto_cli
 
 sanitizers: ## The unit tests with sanitizers, on one and two ranks
 	@$(MAKE) --no-print-directory unit PRESET=sanitizers RANKS=12
@@ -40,6 +68,18 @@ simulator:
 	@tools/setup.sh build simulate
 	@cmake --preset simulate
 	@cmake --build build/simulate -j $(JOBS)
+
+cuda: setup ## Builds the command line with methods for NVIDIA's GPUs, in build/cuda
+	@{ $(cuda); } > /dev/null || { echo "make cuda: there is no nvcc, CUDA's compiler; CUDACXX=/path/to/nvcc names it" >&2; exit 2; }
+	@CUDACXX="$${CUDACXX:-$$($(cuda))}" cmake --preset cuda
+	@cmake --build build/cuda -j $(JOBS) --target stretto_cli
+
+# Both need a GPU, and say what is missing without. Calls of less than ten minutes each: tools/gpu_check.py --help.
+gpu-check: setup ## Builds, tests and checks everything on a GPU
+	@tools/gpu_check.py build test solves
+
+bench-gpu: setup ## Measures everything on a GPU, writes docs/measured/gpu.md
+	@tools/gpu_check.py build measure report --output docs/measured
 
 # PETSc and hypre are Debian's (Open MPI), or what PETSC_DIR and HYPRE_DIR name, and Belos where it is installed. Beside them
 # runs the PETSc that OTHER_PETSC_DIR names, by default one that is built from its source package (OTHER_PETSC_DIR=none: none).
@@ -85,5 +125,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers test-mpich bench bench-peers zoo simulate simulator check format build clean configure setup
+.PHONY: help demo test unit sanitizers test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment check format build clean configure setup
 .DEFAULT_GOAL := help

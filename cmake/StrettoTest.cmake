@@ -17,6 +17,6 @@ function(stretto_mpi_test target label)
              COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
                      $<TARGET_FILE:${target}> ${MPIEXEC_POSTFLAGS})
     set_tests_properties(${target}_np${ranks} PROPERTIES
-      LABELS "${label};np${ranks}" PROCESSORS ${ranks} TIMEOUT 300 ENVIRONMENT "${STRETTO_MPI_ENVIRONMENT}")
+      LABELS "${label};np${ranks}" PROCESSORS ${ranks} TIMEOUT 600 ENVIRONMENT "${STRETTO_MPI_ENVIRONMENT}")
   endforeach()
 endfunction()

@@ -33,7 +33,7 @@ sources() {  # sources BUILD FOLDER…
 files = {os.path.relpath(each["file"]) for each in json.load(open(sys.argv[1] + "/compile_commands.json"))}
 print(*sorted(file for file in files if file.startswith(tuple(sys.argv[2:]))), sep="\0", end="\0")' "$@"
 }
-step clang-tidy lint "$1" < <(sources "$1" src/ apps/cli/)
+step clang-tidy lint "$1" < <(sources "$1" src/ apps/cli/ plugins/ python/src/)
 if [[ -e build/simulate/compile_commands.json ]]; then
     step 'clang-tidy of the simulator' lint build/simulate < <(sources build/simulate apps/simulator/)
 fi

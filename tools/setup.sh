@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check, peers, simulate) take and this machine lacks, from
-# Debian's packages. Does nothing, quickly, where all is there.
+# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check, peers, petsc, petsc-programs, simulate, python) take
+# and this machine lacks, from Debian's packages. Does nothing, quickly, where all is there.
 set -euo pipefail
 
 packages=()
@@ -8,13 +8,17 @@ for group in "$@"; do
     case $group in
         build) packages+=(g++ cmake ninja-build ccache pkg-config zlib1g-dev libfmt-dev libcli11-dev
                           nlohmann-json3-dev libgtest-dev libbenchmark-dev libopenblas-openmp-dev liblapack-dev
-                          libsuitesparse-dev libmetis-dev python3 valgrind) ;;
+                          libsuitesparse-dev libmetis-dev libtbb-dev python3 valgrind) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
         peers) packages+=(libpetsc-real-dev libhypre-dev libhmat-oss-dev make python3-venv) ;;
+        petsc) packages+=(libopenmpi-dev openmpi-bin libpetsc-real-dev) ;;
+        petsc-programs) packages+=(libpetsc3.18-dev-examples python3-petsc4py fenicsx-performance-tests python3-dolfinx
+                                  dolfinx-doc getdp) ;;
         simulate) packages+=(libsimgrid-dev) ;;
+        python) packages+=(python3-dev python3-venv python3-numpy python3-scipy python3-mpi4py python3-pytest python3-matplotlib) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
-        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers, simulate)" >&2; exit 2 ;;
+        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers, petsc, petsc-programs, simulate, python)" >&2; exit 2 ;;
     esac
 done
 

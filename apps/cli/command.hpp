@@ -46,5 +46,5 @@ struct CommandOf {
 };
 
 // The table, in the order of `stretto --help`.
-extern const Command solve_command, bem_command, kernel_command, bench_command, overlap_command, simulate_command,
-    predict_command, machine_command, list_command;
+extern const Command solve_command, advise_command, bem_command, kernel_command, bench_command, overlap_command,
+    simulate_command, predict_command, machine_command, list_command;

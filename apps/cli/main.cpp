@@ -20,9 +20,9 @@
 
 namespace {
 
-constexpr const Command* commands[] = {&solve_command,   &bem_command,     &kernel_command,
-                                       &bench_command,   &overlap_command, &simulate_command,
-                                       &predict_command, &machine_command, &list_command};
+constexpr const Command* commands[] = {&solve_command,   &advise_command,  &bem_command,      &kernel_command,
+                                       &bench_command,   &overlap_command, &simulate_command, &predict_command,
+                                       &machine_command, &list_command};
 
 // Signal handlers can reach nothing but globals.
 std::atomic<bool> interrupted{false};

@@ -10,9 +10,11 @@
 #include "stretto/core/names.hpp"
 #include "stretto/core/text.hpp"
 #include "stretto/core/types.hpp"
+#include "stretto/device/devices.hpp"
 #include "stretto/driver/check.hpp"
 #include "stretto/precond/table.hpp"
 #include "stretto/sparse/storage.hpp"
+#include "stretto/system/choice.hpp"
 
 using namespace stretto;
 
@@ -96,6 +98,12 @@ void add_comm_options(CLI::App& app, CommArguments& comm) {
     add_machine_option(app, comm.machine);
 }
 
+void add_device_option(CLI::App& app, std::string& device) {
+    app.add_option("--device", device,
+                   "What methods run on: the processor's cores, a GPU, or a GPU that this program plays, to test with")
+        ->check(CLI::IsMember(std::vector<std::string>(device_names.begin(), device_names.end())))
+        ->capture_default_str();
+}
 void add_storage_option(CLI::App& app, std::string& storage) {
     const std::vector<std::string> names(storage_names.begin(), storage_names.end());
     app.add_option(
@@ -128,7 +136,7 @@ ChosenComm::ChosenComm(MpiComm& mpi, const CommArguments& asked) : mpi_(mpi) {
     if (!asked.latency.empty()) slow_.emplace(mpi, parse_latency(asked.latency));
 }
 
-AskedMethod asked_method(const std::string& text) { return {text, choose_method(text).method}; }
+AskedMethod asked_method(const std::string& text) { return {text, choose_method(without_automatic(text)).method}; }
 
 std::vector<AskedMethod> SolveArguments::asked_methods() const {
     std::vector<AskedMethod> all;

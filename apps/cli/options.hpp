@@ -26,6 +26,7 @@ struct CommArguments {
 void add_comm_options(CLI::App& app, CommArguments& comm);
 void add_machine_option(CLI::App& app, std::string& machine);
 void add_storage_option(CLI::App& app, std::string& storage);
+void add_device_option(CLI::App& app, std::string& device);
 void add_threads_option(CLI::App& app, int& threads);
 void add_columns_option(CLI::App& app, int& columns);
 void add_json_option(CLI::App& app, std::string& json, const char* what);

@@ -98,10 +98,11 @@ int solve_methods(const Comm& comm, const SolveArguments& arguments, std::span<c
         Result result = system.solve(options, x);
         line.clear();
         if (use.review) use.review(method, result, x);
-        report.add(comm, method.text, result);
+        const std::string name = use.name ? use.name(method) : method.text;
+        report.add(comm, name, result);
         if (table) report.print_last();
         if (options.history) report.keep_history(result);
-        if (plot) plot->add(method.text, result);
+        if (plot) plot->add(name, result);
         attempt([&] { use.keep(k, x); });
         const bool least_squares = system.least_squares && result.status == Status::least_squares;
         all_converged = all_converged && (result.passed() || least_squares);
@@ -120,8 +121,9 @@ int solve_methods(const Comm& comm, const SolveArguments& arguments, std::span<c
 
 ChosenProgress choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator<double>& A, Index rows, bool preconditioned,
                                const CommArguments& arguments, std::span<const AskedMethod> methods) {
-    if (arguments.progress_mode != "auto" || comm.size() == 1 ||
-        std::ranges::none_of(methods, [&](const auto& each) { return hides(*each.method, preconditioned); })) {
+    if (arguments.progress_mode != "auto" || comm.size() == 1 || std::ranges::none_of(methods, [&](const auto& each) {
+            return each.method && hides(*each.method, preconditioned);
+        })) {
         if (arguments.machine.empty()) return {};
         return {{}, fmt::format("{}: not read, for there is no progress mode to choose", arguments.machine)};
     }

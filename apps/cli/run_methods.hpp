@@ -30,6 +30,7 @@ struct ResultUse {
     /// Before it is reported.
     std::function<void(const AskedMethod& method, stretto::Result& result, const std::vector<double>& x)> review;
     std::function<void(std::size_t method, const std::vector<double>& x)> keep;  ///< after that; may fail to write
+    std::function<std::string(const AskedMethod& method)> name = {};  ///< of what solved; null: of what was asked for
 };
 
 /// What is looked at before anything is read.

@@ -25,7 +25,8 @@ constexpr std::array numbers = {
 /// Those that are the coefficients of a law, and how many it has. A machine may have none of exchanges.
 constexpr std::array<std::pair<const char*, std::size_t>, 2> laws = {{{"all_reduce", 4}, {"exchange", 7}}};
 /// What a measured machine may have besides, for `stretto predict`.
-constexpr const char *sweep = "bandwidth_by_bytes", *remaining = "gamma";
+constexpr std::array sweeps = {"bandwidth_by_bytes", "reads_by_bytes"};
+constexpr const char* remaining = "gamma";
 
 std::size_t coefficients(const std::string& parameter) {
     const auto found = std::ranges::find(laws, parameter, [](const auto& law) { return law.first; });
@@ -58,13 +59,15 @@ void check(const json& machine, const std::string& file) {
     const auto& parameters = machine.at("parameters");
     std::vector<std::string> known(numbers.begin(), numbers.end());
     for (const auto& [name, count] : laws) known.emplace_back(name);
-    known.insert(known.end(), {sweep, remaining});
+    known.insert(known.end(), sweeps.begin(), sweeps.end());
+    known.emplace_back(remaining);
     refuse_others(parameters, known, file + ": a machine's parameters");
     if (parameters.contains(remaining)) {
         const auto gamma = parameters.at(remaining).at("value").get<double>();
         if (!(gamma >= 0 && gamma <= 1)) throw out_of_range(remaining);
     }
-    if (parameters.contains(sweep)) {
+    for (const char* const sweep : sweeps) {
+        if (!parameters.contains(sweep)) continue;
         const auto rows = parameters.at(sweep).at("value").get<std::vector<std::pair<double, double>>>();
         const bool rises = std::ranges::is_sorted(rows, std::ranges::less(), &std::pair<double, double>::first);
         const auto good = [](const auto& row) {

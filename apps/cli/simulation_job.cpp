@@ -7,6 +7,7 @@
 
 #include "simulated_machine.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/text.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/io/problem.hpp"
 
@@ -28,8 +29,15 @@ bool one_can_compute(const SimulateArguments& arguments) {
                                    [](const auto& option) { return option.first == "h" && option.second != "1"; });
     };
     return !arguments.dry && arguments.reductions == "ana" && arguments.exchanges != "messages" &&
-           arguments.storage == "csr" && (arguments.precond == "none" || arguments.precond == "jacobi") &&
+           arguments.storage == "csr" &&
+           (arguments.precond == "none" || arguments.precond == "jacobi" ||
+            parse_spec(arguments.precond).name == "block_jacobi") &&
            arguments.trace.empty() && std::ranges::none_of(arguments.methods, has_powers);
+}
+
+/// Its file by its absolute path.
+std::string rhs_of(const SimulateArguments& arguments) {
+    return fs::is_regular_file(arguments.rhs) ? fs::absolute(arguments.rhs).string() : arguments.rhs;
 }
 
 std::string numerics_of(const SimulateArguments& arguments) {
@@ -55,16 +63,34 @@ std::vector<std::string> methods_in_order(const SimulateArguments& arguments) {
 
 }  // namespace
 
+std::array<Global, 3> grid_of(const SimulateArguments& arguments) {
+    std::array<Global, 3> grid{};
+    if (arguments.grid.empty()) return grid;
+    std::string_view rest = arguments.grid;
+    for (auto& cells : grid) {
+        const auto end = std::min(rest.find('x'), rest.size());
+        cells = parse_count(rest.substr(0, end)).value_or(0);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1 || !rest.empty())
+        throw InputError(
+            fmt::format("--grid '{}': three numbers of cells, along x, y and z, as 50x100x100", arguments.grid));
+    return grid;
+}
+
 std::string problem_of_simulation(const SimulateArguments& arguments) {
     std::string problem = arguments.problem;
     const std::string file = file_of_problem(problem);
     if (file.empty()) {
+        if (!arguments.grid.empty()) throw InputError(fmt::format("--grid is for files: {} has its own", problem));
         (void)generator(problem);
         return problem;
     }
     if (!fs::is_regular_file(file))
         throw InputError(fmt::format("--problem {}: '{}' is neither a file nor a problem", problem, file));
-    if (arguments.deal == "boxes") throw InputError(fmt::format("--deal boxes: {} has no grid", problem));
+    if (arguments.deal != "rows" && arguments.grid.empty())
+        throw InputError(
+            fmt::format("--deal {}: {} has no grid: type --grid, its cells as 50x100x100", arguments.deal, problem));
     return problem.replace(problem.find(file), file.size(), fs::absolute(file).string());
 }
 
@@ -83,9 +109,10 @@ void check_numerics(const SimulateArguments& arguments) {
         throw InputError("--to-solution takes real numerics, which a --dry run has not");
     if (arguments.numerics == "one" && !one_can_compute(arguments))
         throw InputError(
-            "--numerics one takes --reductions ana, --exchanges memory, --storage csr, no preconditioner or jacobi, "
-            "and "
-            "no --dry, --trace or matrix powers (h)");
+            "--numerics one takes --reductions ana, --exchanges memory, --storage csr, no preconditioner, jacobi or "
+            "block_jacobi, and no --dry, --trace or matrix powers (h)");
+    if (arguments.dry && arguments.rhs != "ones")
+        throw InputError("--rhs takes real numerics, which a --dry run has not");
 }
 
 json simulation_job(const SimulateArguments& arguments, const json& machine, int ranks_per_node,
@@ -96,7 +123,9 @@ json simulation_job(const SimulateArguments& arguments, const json& machine, int
                            : arguments.to_solution  ? iterations_of_a_solution
                                                     : iterations_of_a_sample;
     return {{"problem", problem_of_simulation(arguments)},
-            {"boxes", arguments.deal == "boxes"},
+            {"deal", arguments.deal},
+            {"grid", grid_of(arguments)},
+            {"rhs", rhs_of(arguments)},
             {"dry", arguments.dry},
             {"columns", arguments.columns},
             {"methods", methods_in_order(arguments)},

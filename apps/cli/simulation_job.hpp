@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,9 +9,13 @@
 #include <vector>
 
 #include "show/simulation_report.hpp"
+#include "stretto/core/types.hpp"
 
 /// The problem of a simulation, its file by its absolute path. Throws stretto::InputError for one that there is not.
 std::string problem_of_simulation(const SimulateArguments& arguments);
+
+/// The cells of --grid along x, y and z; all 0 without it. Throws stretto::InputError.
+std::array<stretto::Global, 3> grid_of(const SimulateArguments& arguments);
 
 /// Seconds and rate of --detours. Throws stretto::InputError.
 std::pair<double, double> detours_of(const SimulateArguments& arguments);

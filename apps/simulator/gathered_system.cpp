@@ -111,8 +111,50 @@ void GatheredMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> 
     comm_.start_exchange({}, {}).wait();
 }
 
+GatheredBlocks::GatheredBlocks(GatheredComm& comm, const std::string& spec, const Partition& partition,
+                               const LocalRows<double>& rows)
+    : comm_(comm), moved_(static_cast<std::size_t>(partition.ranks())) {
+    for (int p = 0; p < partition.ranks(); ++p) {
+        const Global first = partition.first(p), last = partition.first(p + 1);
+        LocalRows<double> block;
+        for (Global row = first; row < last; ++row) {
+            for (Global k = rows.start[row]; k < rows.start[row + 1]; ++k) {
+                if (rows.columns[k] < first || rows.columns[k] >= last) continue;
+                block.columns.push_back(rows.columns[k] - first);
+                block.values.push_back(rows.values[k]);
+            }
+            block.start.push_back(static_cast<Global>(block.columns.size()));
+        }
+        auto A = std::make_unique<CsrMatrix<double>>(alone_, Partition::even(last - first, 1), std::move(block), 1,
+                                                     Storage::compressed_rows);
+        auto M = make_preconditioner(spec, *A);
+        blocks_.push_back({static_cast<Index>(first), std::move(A), std::move(M)});
+    }
+}
+
+double GatheredBlocks::bytes(int columns) const {
+    double sum = 0;
+    for (const auto& block : blocks_) sum += block.M->bytes(columns);
+    return sum;
+}
+
+void GatheredBlocks::each(MultiVector<double> r, MultiVector<double> z, bool transpose) const {
+    const int m = r.columns();
+    for (std::size_t p = 0; p < blocks_.size(); ++p) {
+        const auto& [first, A, M] = blocks_[p];
+        moved_[p] = M->bytes(m);
+        const auto at = static_cast<std::size_t>(first) * static_cast<std::size_t>(m);
+        const MultiVector<double> mine(r.data() + at, A->local_rows(), m), solved(z.data() + at, A->local_rows(), m);
+        if (transpose)
+            M->apply_transpose(mine, solved);
+        else
+            M->apply(mine, solved);
+    }
+    comm_.charge_each(moved_);
+}
+
 GatheredSystem::GatheredSystem(const json& job)
-    : layout_(job.at("problem"), static_cast<int>(hosts_of(job).size()), job.at("boxes")),
+    : layout_(job.at("problem"), static_cast<int>(hosts_of(job).size()), job.at("deal"), job.at("grid")),
       comm_(costs_of(job), options_of(job), hosts_of(job), layout_.partition()),
       rows_(all_rows_of(layout_)),
       matrix_(alone_, Partition::even(layout_.partition().rows(), 1), rows_),
@@ -120,6 +162,11 @@ GatheredSystem::GatheredSystem(const json& job)
       A_(gathered_matrix_) {
     const std::string precond = job.at("precond");
     if (precond == "none") return;
+    if (precond.starts_with("block_jacobi")) {
+        blocks_ = std::make_unique<GatheredBlocks>(comm_, precond, layout_.partition(), rows_);
+        M_ = AnyOperator<double>(*blocks_);
+        return;
+    }
     if (precond != "jacobi")
         throw InputError(
             fmt::format("--precond {} is another one on as many ranks: it takes --numerics ranks", precond));
@@ -138,6 +185,7 @@ void GatheredSystem::begin(int vectors, int columns) {
     const double stored = preconditioner_ ? preconditioner_->stored() / static_cast<double>(all_rows()) : 0;
     comm_.begin([&](int p) {
         const auto rows = static_cast<double>(layout_.partition().rows(p));
-        return gathered_matrix_.stored(p) + (stored + value_bytes * columns * vectors) * rows;
+        return gathered_matrix_.stored(p) + (blocks_ ? blocks_->stored(p) : stored * rows) +
+               value_bytes * columns * vectors * rows;
     });
 }

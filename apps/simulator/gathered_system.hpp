@@ -76,6 +76,32 @@ private:
     const stretto::Preconditioner& inner_;
 };
 
+/// Block Jacobi, whose blocks are those of the ranks: each is a preconditioner by itself.
+class GatheredBlocks {
+public:
+    /// `spec` as for make_preconditioner; `rows`: of the matrix. Throws InputError.
+    GatheredBlocks(GatheredComm& comm, const std::string& spec, const stretto::Partition& partition,
+                   const stretto::LocalRows<double>& rows);
+
+    void apply(stretto::MultiVector<double> r, stretto::MultiVector<double> z) const { each(r, z, false); }
+    void apply_transpose(stretto::MultiVector<double> r, stretto::MultiVector<double> z) const { each(r, z, true); }
+    double bytes(int columns) const;
+    double stored(int rank) const { return blocks_[static_cast<std::size_t>(rank)].M->stored(); }
+
+private:
+    struct Block {
+        stretto::Index first;
+        std::unique_ptr<stretto::CsrMatrix<double>> A;
+        std::unique_ptr<stretto::Preconditioner> M;
+    };
+    void each(stretto::MultiVector<double> r, stretto::MultiVector<double> z, bool transpose) const;
+
+    GatheredComm& comm_;
+    stretto::MpiComm alone_{MPI_COMM_SELF};
+    std::vector<Block> blocks_;          // by rank
+    mutable std::vector<double> moved_;  // bytes of an application, by rank
+};
+
 /// A system that one process solves for all ranks of the machine.
 class GatheredSystem final : public SimulatedSystem {
 public:
@@ -85,6 +111,9 @@ public:
     stretto::Comm& comm() override { return comm_; }
     const stretto::AnyOperator<double>& A() const override { return A_; }
     const stretto::AnyOperator<double>& M() const override { return M_; }
+    std::vector<double> right_hand_sides(const std::string& text, int columns) override {
+        return layout_.right_hand_sides(text, columns);
+    }
     stretto::Index rows() const override { return matrix_.local_rows(); }
     int ranks() const override { return comm_.ranks(); }
     stretto::Global all_rows() const override { return layout_.partition().rows(); }
@@ -103,5 +132,6 @@ private:
     GatheredMatrix gathered_matrix_;
     std::unique_ptr<stretto::Preconditioner> preconditioner_;
     std::unique_ptr<GatheredPreconditioner> gathered_preconditioner_;
+    std::unique_ptr<GatheredBlocks> blocks_;
     stretto::AnyOperator<double> A_, M_;
 };

@@ -11,18 +11,26 @@ using json = nlohmann::json;
 
 namespace {
 
-/// One for all ranks, for it is as long as they are many and they only read it. The first makes it, while the others
-/// wait: reading a file takes calls of MPI.
-const Layout& shared_layout(const json& job, SimulatedComm& comm) {
-    static std::unique_ptr<const Layout> layout;
+/// Collective. The first rank works while the others wait, for reading a file takes calls of MPI. What it throws, all
+/// throw.
+template <class Work>
+void once(SimulatedComm& comm, Work&& work) {
     static std::string refusal;
     if (comm.rank() == 0) try {
-            layout = std::make_unique<const Layout>(job.at("problem"), comm.size(), job.at("boxes"));
+            work();
         } catch (const InputError& error) {
             refusal = error.what();
         }
     comm.sum_before(0);
     if (!refusal.empty()) throw InputError(refusal);
+}
+
+/// One for all ranks, for it is as long as they are many and they only read it.
+const Layout& shared_layout(const json& job, SimulatedComm& comm) {
+    static std::unique_ptr<const Layout> layout;
+    once(comm, [&] {
+        layout = std::make_unique<const Layout>(job.at("problem"), comm.size(), job.at("deal"), job.at("grid"));
+    });
     return *layout;
 }
 
@@ -45,6 +53,14 @@ RankSystem::RankSystem(const json& job)
         A_ = AnyOperator<double>(*matrix_);
     }
     make_preconditioner_of(job.at("precond"));
+}
+
+std::vector<double> RankSystem::right_hand_sides(const std::string& text, int columns) {
+    static std::vector<double> all;
+    once(comm_, [&] { all = layout_.right_hand_sides(text, columns); });
+    const auto& partition = layout_.partition();
+    return {all.begin() + partition.first(comm_.rank()) * columns,
+            all.begin() + partition.first(comm_.rank() + 1) * columns};
 }
 
 void RankSystem::stand_for_matrix(int columns) {

@@ -26,6 +26,7 @@ public:
     stretto::Comm& comm() override { return comm_; }
     const stretto::AnyOperator<double>& A() const override { return A_; }
     const stretto::AnyOperator<double>& M() const override { return M_; }
+    std::vector<double> right_hand_sides(const std::string& text, int columns) override;
     stretto::Index rows() const override { return rows_; }
     bool dry() const override { return dry_; }
     int products() const override { return dry_ ? stands_.front()->applied() : 0; }

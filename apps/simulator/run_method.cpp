@@ -26,18 +26,19 @@ struct Iterations {
     std::vector<int> products;  ///< with A before, in a dry run
 };
 
-/// Of an iteration, over whole periods after the first iterations: a restarted method's cycle, or the l iterations of a
-/// pipeline, whose sums in flight arrive in bursts of l where it is they that take long. Periods with more products
-/// than others are left out, for they have a safeguard.
+/// Of an iteration, over whole periods after the first iterations: a restarted method's cycle, the block of an s-step
+/// one, whose iterations all end with it, or the l iterations of a pipeline, whose sums in flight arrive in bursts of l
+/// where it is they that take long. Periods with more products than others are left out, for they have a safeguard; so
+/// is what is left at the end, where a block is shorter.
 double seconds_over_periods(const Iterations& iterations, std::size_t first, std::size_t period) {
     const auto& [ends, products] = iterations;
-    const auto begin = std::max(first, period) - 1;
+    const auto begin = std::max(first, period) - 1, end = ends.size() - ends.size() % period;
     int least = std::numeric_limits<int>::max();
-    for (std::size_t k = begin; k + period < ends.size(); k += period)
+    for (std::size_t k = begin; k + period < end; k += period)
         least = std::min(least, products[k + period] - products[k]);
     double seconds = 0;
     std::size_t counted = 0;
-    for (std::size_t k = begin; k + period < ends.size(); k += period) {
+    for (std::size_t k = begin; k + period < end; k += period) {
         if (products[k + period] - products[k] > least) continue;
         seconds += ends[k + period] - ends[k];
         counted += period;
@@ -53,7 +54,8 @@ double seconds_per_iteration(const Iterations& iterations, const Method& method,
     if (has("m")) return seconds_over_periods(iterations, 0, number("m"));
     std::size_t first = 10;  // iterations that fill a pipeline
     if (has("warmup") && !dry) first += number("warmup");
-    return seconds_over_periods(iterations, std::min(first, iterations.ends.size() / 2), has("l") ? number("l") : 1);
+    const std::size_t period = has("s") ? number("s") : has("l") ? number("l") : 1;
+    return seconds_over_periods(iterations, std::min(first, iterations.ends.size() / 2), period);
 }
 
 SolveOptions solve_options(const SimulatedSystem& system, const json& job, const std::string& method) {
@@ -79,12 +81,19 @@ Monitor stopwatch(SimulatedSystem& system, Iterations& iterations, int most) {
     };
 }
 
-Result solve_in_virtual_time(SimulatedSystem& system, int columns, const SolveOptions& options) {
+/// That of a dry run has columns that differ.
+std::vector<double> right_hand_sides(SimulatedSystem& system, const json& job, int columns) {
+    if (!system.dry()) return system.right_hand_sides(job.at("rhs"), columns);
+    const auto width = static_cast<std::size_t>(columns);
+    std::vector<double> b(static_cast<std::size_t>(system.rows()) * width, 1.0);
+    for (std::size_t k = 0; k < b.size(); ++k) b[k] += 0.1 * static_cast<double>(k % width);
+    return b;
+}
+
+Result solve_in_virtual_time(SimulatedSystem& system, std::vector<double>& b, int columns,
+                             const SolveOptions& options) {
     const auto rows = system.rows();
-    const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-    std::vector<double> b(size, 1.0), x(size, 0.0);
-    if (system.dry())  // columns that differ
-        for (std::size_t k = 0; k < size; ++k) b[k] += 0.1 * static_cast<double>(k % static_cast<std::size_t>(columns));
+    std::vector<double> x(b.size(), 0.0);
     return solve<double>(system.comm(), system.A(), system.M(), {b.data(), rows, columns}, {x.data(), rows, columns},
                          options);
 }
@@ -175,6 +184,7 @@ json run_method(SimulatedSystem& system, const json& job, const std::string& met
     const int columns = job.at("columns");
     const int vectors = 2 + row->vectors(method_options, static_cast<bool>(system.M()));
     Comm& comm = system.comm();
+    auto b = right_hand_sides(system, job, columns);
     system.begin(vectors, columns);
     SolveOptions options = solve_options(system, job, method);
     Iterations iterations;
@@ -183,7 +193,7 @@ json run_method(SimulatedSystem& system, const json& job, const std::string& met
     Trace trace(comm.rank() < traced_ranks ? 1'000'000 : 0);
     const std::string timeline = job.at("trace");
     if (!timeline.empty()) options.trace = &trace;
-    const Result result = solve_in_virtual_time(system, columns, options);
+    const Result result = solve_in_virtual_time(system, b, columns, options);
     if (system.dry() && (result.iterations < options.max_iterations || result.finished_by != spec.name))
         throw InputError(fmt::format("a dry run of {} ends after {} iterations by {}: --iterations fewer", method,
                                      result.iterations, result.finished_by));

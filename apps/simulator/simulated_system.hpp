@@ -4,6 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "simulated_comm.hpp"
 #include "stretto/operators/any_operator.hpp"
@@ -20,6 +22,8 @@ public:
     virtual stretto::Comm& comm() = 0;
     virtual const stretto::AnyOperator<double>& A() const = 0;
     virtual const stretto::AnyOperator<double>& M() const = 0;
+    /// Collective. This process' rows of what --rhs means. Throws InputError.
+    virtual std::vector<double> right_hand_sides(const std::string& text, int columns) = 0;
     virtual stretto::Index rows() const = 0;  ///< of this process' vectors
     virtual bool dry() const { return false; }
     virtual int products() const { return 0; }  ///< with A so far, of a dry run

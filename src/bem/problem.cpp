@@ -30,6 +30,28 @@ constexpr OptionInfo humanoid_options[] = {n_option,
                                            {"grid", 1, 1, 1000, "grid × grid figures, n triangles each", true},
                                            {"spacing", 2, 1.2, 1e6, "of the grid, in metres"}};
 
+/// The problems of Yamazaki and others (2018), Fig. 3, in shape and about their size. How far apart their spheres and
+/// figures are is not said there.
+struct PaperProblem {
+    std::string_view name, spec;
+};
+constexpr PaperProblem paper_problems[] = {
+    {"100ts", "two_spheres:n=101250"},   {"338ts", "spheres:n=338000,pairs=8"}, {"1ms", "two_spheres:n=1004400"},
+    {"hum2", "humanoid:n=19664,grid=2"}, {"hum4", "humanoid:n=19664,grid=4"},   {"hum6", "humanoid:n=19664,grid=6"},
+};
+
+/// What a problem of the paper stands for, with the options that were given.
+Spec resolved(Spec spec) {
+    const auto paper = std::ranges::find(paper_problems, spec.name, &PaperProblem::name);
+    if (paper == std::end(paper_problems)) return spec;
+    Spec meant = parse_spec(std::string(paper->spec));
+    std::erase_if(meant.options, [&](const auto& usual) {
+        return std::ranges::any_of(spec.options, [&](const auto& given) { return given.first == usual.first; });
+    });
+    std::ranges::copy(spec.options, std::back_inserter(meant.options));
+    return meant;
+}
+
 /// Q/(aV) of two spheres of radius a at ±V, whose centres are `ratio` radii apart (Smythe 1950).
 double charge_of_two_spheres(double ratio) {
     const double mu = std::acosh(ratio / 2);
@@ -73,6 +95,12 @@ std::span<const BemProblemKind> bem_problems() {
         {"cube", "n=…,grading=…", "the unit cube at 1 V", cube_options},
         {"humanoid", "n=…,grid=…", "figures of people, earthed, standing on a grid in a uniform field",
          humanoid_options},
+        {"100ts", "n=…", "two_spheres of 101,250 triangles, as Yamazaki and others (2018)", two_options},
+        {"1ms", "n=…", "two_spheres of 1,004,400", two_options},
+        {"338ts", "n=…,pairs=…", "spheres of 338,000", spheres_options},
+        {"hum2", "n=…", "humanoid: 2 × 2 figures of 19,664", humanoid_options},
+        {"hum4", "n=…", "4 × 4 figures", humanoid_options},
+        {"hum6", "n=…", "6 × 6 figures", humanoid_options},
         {"mesh", "FILE", "a mesh (.stl, .off, .obj), every surface of it at 1 V", {}},
     };
     return kinds;
@@ -95,7 +123,7 @@ BemProblem make_bem_problem(const Comm& comm, const std::string& text) {
     for (const auto* ending : {".stl", ".off", ".obj"})
         if (text.ends_with(ending))
             throw InputError(fmt::format("there is no boundary element problem '{0}': did you mean mesh:{0}?", text));
-    const Spec spec = parse_spec(text);
+    const Spec spec = resolved(parse_spec(text));
     const auto kind = std::ranges::find(bem_problems(), spec.name, &BemProblemKind::name);
     if (kind == bem_problems().end())
         throw InputError(refusal(fmt::format("there is no boundary element problem '{}'", spec.name), spec.name,

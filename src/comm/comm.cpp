@@ -138,6 +138,17 @@ std::optional<Clock::time_point> MpiComm::finish(int ticket) {
     return ready;
 }
 
+bool MpiComm::is_complete(int ticket) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (progress_ == ProgressMode::thread) lock.lock();
+    auto& [requests, start, seen] = flying_[ticket];
+    if (seen) return true;
+    int complete = 0;
+    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &complete, MPI_STATUSES_IGNORE);
+    if (complete) seen = Clock::now();
+    return complete != 0;
+}
+
 /// Tests the sums in flight; whether some are not complete yet.
 bool MpiComm::test_sums() {
     bool left = false;

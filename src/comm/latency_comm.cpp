@@ -97,6 +97,23 @@ Pending LatencyComm::post_exchange(std::span<const Message> receives, std::span<
     return fly(flying, inner_.start_exchange(receives, sends));
 }
 
+/// That of a sum, when the ranks have told each other theirs.
+void LatencyComm::take_start(Flying& flying) const {
+    flying.start = Clock::time_point(Clock::duration(flying.last)) + offset_;
+}
+
+bool LatencyComm::is_complete(int ticket) {
+    Flying& flying = flying_[static_cast<std::size_t>(ticket)];
+    if (!flying.pending.complete()) return false;
+    if (flying.request != MPI_REQUEST_NULL) {
+        int complete = 0;
+        MPI_Test(&flying.request, &complete, MPI_STATUS_IGNORE);
+        if (!complete) return false;
+        take_start(flying);
+    }
+    return flying.latency == Clock::duration::zero() || Clock::now() >= flying.start + flying.latency;
+}
+
 std::optional<Clock::time_point> LatencyComm::finish(int ticket) {
     Flying& flying = flying_[static_cast<std::size_t>(ticket)];
     const auto arrived = flying.pending.wait();
@@ -104,7 +121,7 @@ std::optional<Clock::time_point> LatencyComm::finish(int ticket) {
     if (flying.latency == Clock::duration::zero()) return arrived;
     if (flying.request != MPI_REQUEST_NULL) {
         MPI_Wait(&flying.request, MPI_STATUS_IGNORE);
-        flying.start = Clock::time_point(Clock::duration(flying.last)) + offset_;
+        take_start(flying);
     }
     const auto due = flying.start + flying.latency;
     for (auto now = Clock::now(); now < due; now = Clock::now()) {

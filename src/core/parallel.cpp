@@ -3,10 +3,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -46,7 +48,7 @@ public:
         context_ = context;
         threads_ = threads;
         exception_ = nullptr;
-        while (std::ssize(members_) + 1 < threads)
+        while (std::ssize(members_) + 1 < std::min(threads, most_))
             members_.emplace_back(
                 [this, t = static_cast<int>(members_.size()) + 1, seen = round_.load()] { member(t, seen); });
         const int others = static_cast<int>(members_.size());
@@ -59,6 +61,8 @@ public:
         if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
     }
 
+    void limit(int most) { most_ = most; }
+
 private:
     void announce() {
         round_.fetch_add(1, std::memory_order_release);
@@ -70,17 +74,18 @@ private:
             await_change(round_, seen);
             ++seen;
             if (threads_ == 0) return;
-            if (t < threads_) call(t);
+            call(t);
             if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
         }
     }
-    void call(int t) {
-        try {
-            work_(context_, t, threads_);
-        } catch (...) {
-            const std::lock_guard lock(exception_mutex_);
-            if (!exception_) exception_ = std::current_exception();
-        }
+    void call(int member) {
+        if (member >= most_) return;
+        for (int t = member; t < threads_; t += std::min(most_, threads_)) try {
+                work_(context_, t, threads_);
+            } catch (...) {
+                const std::lock_guard lock(exception_mutex_);
+                if (!exception_) exception_ = std::current_exception();
+            }
     }
 
     std::vector<std::thread> members_;  // of t = 1, 2, …
@@ -89,7 +94,7 @@ private:
     // Written between rounds only, by the thread that calls run.
     Work work_ = nullptr;
     void* context_ = nullptr;
-    int threads_ = 0;
+    int threads_ = 0, most_ = std::numeric_limits<int>::max();
     std::exception_ptr exception_;
     std::mutex exception_mutex_;
 };
@@ -142,5 +147,7 @@ void run(int threads, Work work, void* context) {
     } leave;
     team.run(threads, work, context);
 }
+
+void limit(int most) { Place::place().team().limit(most); }
 
 }  // namespace stretto::team

@@ -30,6 +30,18 @@ private:
     AnyOperator<T> A_;
 };
 
+/// The loop of a method for vectors on a device, compiled apart.
+template <class T>
+MethodText<T> device_text(std::string_view method);
+/// The loop of a method.
+template <class T>
+MethodText<T> text_of(const Method& method) {
+    if constexpr (OnHost<T>)
+        return method.run;
+    else
+        return device_text<T>(method.name);
+}
+
 /// Runs methods under the contract that what is called converged is: verifies, restarts, falls back, gives up.
 template <class T>
 class Solver<T>::Driver {

@@ -15,11 +15,11 @@ public:
     /// None: nothing is taken out. Their places are taken from `memory`.
     Projection(Space<T>& V, const std::vector<std::vector<double>>& vectors, Workspace<T>& memory) : V_(V) {
         for (const auto& values : vectors) {
-            std::vector<T> wide;  // the same in every column
+            std::vector<Number<T>> wide;  // the same in every column
             wide.reserve(values.size() * static_cast<std::size_t>(V.width()));
             for (const double value : values) wide.insert(wide.end(), static_cast<std::size_t>(V.width()), value);
             N_.push_back(memory.take());
-            V.run(N_.back() <<= MultiVector<T>(wide.data(), V.rows(), V.width()));
+            V.upload(wide, N_.back());
         }
     }
     /// Of the null spaces of A and Aᵀ, and one for what b has in the range.

@@ -17,6 +17,12 @@ public:
     }
     void apply(MultiVector<double> r, MultiVector<double> z) const override { solve(r, z, false); }
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override { solve(r, z, true); }
+    int blocks() const override { return blocks_.size(); }
+    std::pair<Index, Index> block_rows(int b) const override { return {blocks_.begin(b), blocks_.end(b)}; }
+    void apply_block(int b, MultiVector<double> r, MultiVector<double> z, const RowWork*) const override {
+        constexpr int not_the_first = 1;  // which would look after what is in flight
+        solve_block(b, not_the_first, r, z, false);
+    }
     bool symmetric() const override { return blocks_.symmetric(); }
     double bytes(int columns) const override {
         return stored() + 8.0 * blocks_.passes() * columns * static_cast<double>(blocks_.rows());
@@ -24,6 +30,7 @@ public:
     double stored() const override { return blocks_.stored(); }
     std::vector<std::string> remarks() const override { return blocks_.remarks(); }
     bool repaired() const override { return blocks_.repaired(); }
+    ExplicitInverse explicit_inverse() const override { return blocks_.explicit_inverse(); }
 
 private:
     /// The rows of block b, with what A has between them.
@@ -47,10 +54,11 @@ private:
 
     void solve(MultiVector<double> r, MultiVector<double> z, bool transpose) const {
         blocks_.comm().charge(bytes(r.columns()));
-        blocks_.each([&](int b, int thread) {
-            const auto at = static_cast<std::size_t>(blocks_.begin(b)) * static_cast<std::size_t>(r.columns());
-            blocks_.solve(b, thread, r.data() + at, z.data() + at, r.columns(), transpose);
-        });
+        blocks_.each([&](int b, int thread) { solve_block(b, thread, r, z, transpose); });
+    }
+    void solve_block(int b, int thread, MultiVector<double> r, MultiVector<double> z, bool transpose) const {
+        const auto at = static_cast<std::size_t>(blocks_.begin(b)) * static_cast<std::size_t>(r.columns());
+        blocks_.solve(b, thread, r.data() + at, z.data() + at, r.columns(), transpose);
     }
 
     const CsrMatrix<double>* A_;

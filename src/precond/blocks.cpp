@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "stretto/comm/collective.hpp"
+#include "stretto/precond/table.hpp"
 
 namespace stretto {
 namespace {
@@ -76,6 +77,41 @@ void Blocks::solve(int b, int thread, const double* r, double* z, int m, bool tr
     constexpr std::size_t rows_of_a_piece = 128;
     const auto& solver = *solvers_[static_cast<std::size_t>(b)];
     transpose ? solver.solve_transpose(r, z, m) : solver.solve(r, z, m, Pieces(comm_, thread, rows_of_a_piece));
+}
+
+ExplicitInverse Blocks::explicit_inverse() const {
+    if (std::ranges::all_of(solvers_, [](const auto& solver) { return solver->sparse_inverse(); })) {
+        SparseInverse inverse;
+        for (int b = 0; b < size(); ++b) {
+            const Block& block = *solvers_[static_cast<std::size_t>(b)]->sparse_inverse();
+            for (Index i = 0; i < block.rows(); ++i) {
+                for (Index k = block.start[i]; k < block.start[i + 1]; ++k) {
+                    inverse.columns.push_back(begin(b) + block.columns[k]);
+                    inverse.values.push_back(block.values[k]);
+                }
+                inverse.start.push_back(inverse.columns.size());
+            }
+        }
+        return inverse;
+    }
+    BlockInverse inverse;
+    for (int b = 0; b < size(); ++b) {
+        if (end(b) - begin(b) > most_dense_rows) return {};
+        inverse.first.push_back(end(b));
+    }
+    std::vector<std::size_t> place{0};
+    for (int b = 0; b < size(); ++b) {
+        const auto n = static_cast<std::size_t>(end(b) - begin(b));
+        place.push_back(place.back() + n * n);
+    }
+    inverse.values.resize(place.back());
+    each([&](int b, int thread) {
+        const Index n = end(b) - begin(b);
+        std::vector<double> unit(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+        for (std::size_t i = 0; i < unit.size(); i += static_cast<std::size_t>(n) + 1) unit[i] = 1;
+        if (n > 0) solve(b, thread, unit.data(), inverse.values.data() + place[static_cast<std::size_t>(b)], n, false);
+    });
+    return inverse;
 }
 
 double Blocks::stored() const {

@@ -8,6 +8,7 @@
 
 #include "local/solver.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/operators/explicit_inverse.hpp"
 #include "stretto/sparse/csr.hpp"
 
 namespace stretto {
@@ -35,6 +36,8 @@ public:
         });
     }
     void solve(int b, int thread, const double* r, double* z, int m, bool transpose) const;
+    /// What solve() does, where its blocks are sparse inverses or have at most most_dense_rows rows.
+    ExplicitInverse explicit_inverse() const;
     double stored() const;
     double passes() const { return passes_; }
     const std::vector<std::string>& remarks() const { return remarks_; }

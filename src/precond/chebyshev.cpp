@@ -20,9 +20,9 @@ namespace {
 class Chebyshev final : public Preconditioner {
 public:
     Chebyshev(const CsrMatrix<double>& A, const Options& options)
-        : A_(&A), degree_(static_cast<int>(options.number("degree"))), inverse_(A.diagonal()) {
+        : A_(&A), form_{.inverse = A.diagonal(), .degree = static_cast<int>(options.number("degree"))} {
         Global zeros = 0;
-        for (double& d : inverse_) {
+        for (double& d : form_.inverse) {
             zeros += d == 0;
             d = d == 0 ? 1 : 1 / d;
         }
@@ -32,8 +32,8 @@ public:
         remarks_.push_back(fmt::format("chebyshev: eigenvalues of D⁻¹A taken to lie in [{:.4g}, {:.4g}]",
                                        found / options.number("ratio"), found));
         const double begin = found / options.number("ratio");
-        middle_ = (found + begin) / 2;
-        radius_ = (found - begin) / 2;
+        form_.middle = (found + begin) / 2;
+        form_.radius = (found - begin) / 2;
     }
 
     void apply(MultiVector<double> r, MultiVector<double> z) const override {
@@ -43,13 +43,14 @@ public:
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override {
         run(r, z, [&](MultiVector<double> x, MultiVector<double> y) { A_->apply_transpose(x, y); });
     }
-    double bytes(int columns) const override { return degree_ * A_->bytes(columns) + vector_bytes(columns); }
-    double stored() const override { return 8.0 * static_cast<double>(inverse_.size()); }
+    double bytes(int columns) const override { return form_.degree * A_->bytes(columns) + vector_bytes(columns); }
+    double stored() const override { return 8.0 * static_cast<double>(form_.inverse.size()); }
     std::vector<std::string> remarks() const override { return remarks_; }
+    ExplicitInverse explicit_inverse() const override { return form_; }
 
 private:
     double vector_bytes(int columns) const {
-        return 8.0 * static_cast<double>(inverse_.size()) * (degree_ + 1) * (7.0 * columns + 1);
+        return 8.0 * static_cast<double>(form_.inverse.size()) * (form_.degree + 1) * (7.0 * columns + 1);
     }
 
     /// Work vectors for m columns: the residual, the last step, and A times it.
@@ -65,26 +66,25 @@ private:
         });
         const MultiVector<double> direction(step.data(), r.rows(), r.columns()),
             imaged(image.data(), r.rows(), r.columns());
-        double rho = radius_ / middle_;
+        auto coefficients = form_.coefficients();
         const auto rows = [&](auto&& work) {
             parallel(A_->threads(), [&](int t, int threads) {
-                const Share share(inverse_.size(), t, threads);
+                const Share share(form_.inverse.size(), t, threads);
                 with_columns(r.columns(), [&](auto columns) {
                     const auto width = static_cast<std::size_t>(columns);
                     for (auto row = share.begin; row < share.end; ++row)
-                        for (std::size_t j = 0; j < width; ++j) work(row * width + j, inverse_[row]);
+                        for (std::size_t j = 0; j < width; ++j) work(row * width + j, form_.inverse[row]);
                 });
             });
         };
         rows([&](std::size_t k, double inverse) {
             residual[k] = r.data()[k];
-            z.data()[k] = step[k] = inverse / middle_ * r.data()[k];
+            z.data()[k] = step[k] = inverse / form_.middle * r.data()[k];
         });
-        for (int i = 0; i < degree_; ++i) {
+        for (int i = 0; i < form_.degree; ++i) {
             product(direction, imaged);
-            const double next = 1 / (2 * middle_ / radius_ - rho), keep = next * rho, add = 2 * next / radius_;
-            rho = next;
-            rows([&](std::size_t k, double inverse) {
+            const auto [keep, add] = coefficients.next();
+            rows([&, keep = keep, add = add](std::size_t k, double inverse) {
                 residual[k] -= image[k];
                 step[k] = keep * step[k] + add * inverse * residual[k];
                 z.data()[k] += step[k];
@@ -98,7 +98,7 @@ private:
         for (Index i = 0; i < A_->local_rows(); ++i) {
             double sum = 0;
             for (const double value : A_->row(i).values) sum += std::abs(value);
-            largest = std::max(largest, sum * std::abs(inverse_[static_cast<std::size_t>(i)]));
+            largest = std::max(largest, sum * std::abs(form_.inverse[static_cast<std::size_t>(i)]));
         }
         return all_max(A_->comm(), largest);
     }
@@ -108,7 +108,7 @@ private:
     std::vector<std::complex<double>> ritz_values(double negligible) const {
         constexpr int most_steps = 12;
         const Comm& comm = A_->comm();
-        const auto n = inverse_.size();
+        const auto n = form_.inverse.size();
         const auto dot = [&](const std::vector<double>& a, const std::vector<double>& b) {
             double sum = 0;
             for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
@@ -129,7 +129,7 @@ private:
         while (steps < most_steps && norm > negligible && std::isfinite(norm)) {
             std::vector<double> next(n);
             A_->apply({basis.back().data(), A_->local_rows(), 1}, {next.data(), A_->local_rows(), 1});
-            for (std::size_t i = 0; i < n; ++i) next[i] *= inverse_[i];
+            for (std::size_t i = 0; i < n; ++i) next[i] *= form_.inverse[i];
             for (int j = 0; j <= steps; ++j) {
                 const auto& other = basis[static_cast<std::size_t>(j)];
                 const double overlap = h[steps][j] = dot(next, other);
@@ -170,9 +170,7 @@ private:
     }
 
     const CsrMatrix<double>* A_;
-    int degree_;
-    std::vector<double> inverse_;  // of the diagonal
-    double middle_ = 0, radius_ = 0;
+    ChebyshevInverse form_;
     std::vector<std::string> remarks_;
     Scratch<Work> work_;
 };

@@ -32,7 +32,7 @@ Jacobi::Jacobi(const CsrMatrix<double>& A)
 bool Jacobi::update() {
     std::atomic<Global> zeros{0};
     parallel(threads_, [&](int t, int threads) {
-        const Share rows(inverse_.size(), t, threads);
+        const RowShare rows(inverse_.size(), t, threads);
         Global mine = 0;
         for (std::size_t i = rows.begin; i < rows.end; ++i) {
             const auto [columns, values] = A_->row(static_cast<Index>(i));
@@ -49,21 +49,35 @@ bool Jacobi::update() {
 
 void Jacobi::divide(MultiVector<double> r, MultiVector<double> z, const RowWork* work) const {
     comm_->charge(bytes(r.columns()));
-    parallel(threads_, [&](int t, int threads) {
-        const Share rows(inverse_.size(), t, threads);
-        FinishedRows finished(work, t, r.columns());
-        Pieces(comm_, t, rows_of_a_piece)(rows.begin, rows.end, [&](std::size_t begin, std::size_t end) {
-            const auto stretch = std::max<std::size_t>(1, rows_of_a_piece / static_cast<std::size_t>(r.columns()));
-            for (std::size_t next; begin < end; begin = next) {
-                next = std::min(end, begin + stretch);
-                with_columns(r.columns(), [&](auto m) {
-                    const auto at = begin * static_cast<std::size_t>(r.columns());
-                    divide_rows(m, inverse_.data() + begin, r.data() + at, z.data() + at, next - begin);
-                });
-                finished(static_cast<Index>(begin), static_cast<Index>(next));
-            }
-        });
+    parallel(threads_, [&](int t, int) { divide_rows_of(t, comm_, r, z, work); });
+}
+
+std::pair<Index, Index> Jacobi::block_rows(int block) const {
+    const RowShare rows(inverse_.size(), block, threads_);
+    return {static_cast<Index>(rows.begin), static_cast<Index>(rows.end)};
+}
+
+/// Those of a thread. `comm`: null, or lets what is in flight advance.
+void Jacobi::divide_rows_of(int thread, Comm* comm, MultiVector<double> r, MultiVector<double> z,
+                            const RowWork* work) const {
+    const RowShare rows(inverse_.size(), thread, threads_);
+    FinishedRows finished(work, thread, r.columns());
+    Pieces(comm, thread, rows_of_a_piece)(rows.begin, rows.end, [&](std::size_t begin, std::size_t end) {
+        const auto stretch = std::max<std::size_t>(1, rows_of_a_piece / static_cast<std::size_t>(r.columns()));
+        for (std::size_t next; begin < end; begin = next) {
+            next = std::min(end, begin + stretch);
+            with_columns(r.columns(), [&](auto m) {
+                const auto at = begin * static_cast<std::size_t>(r.columns());
+                divide_rows(m, inverse_.data() + begin, r.data() + at, z.data() + at, next - begin);
+            });
+            finished(static_cast<Index>(begin), static_cast<Index>(next));
+        }
     });
+}
+
+ExplicitInverse Jacobi::explicit_inverse() const {
+    const auto values = inverse_.values();
+    return DiagonalInverse{{values.begin(), values.end()}};
 }
 
 double Jacobi::bytes(int columns) const { return 8.0 * static_cast<double>(inverse_.size()) * (2.0 * columns + 1); }

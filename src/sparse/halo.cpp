@@ -40,46 +40,51 @@ int Halo<T>::neighbours() const {
 }
 
 template <class T>
-auto Halo<T>::exchange(int columns) const -> Exchange& {
-    const auto [found, fresh] = exchanges_.try_emplace(columns);
-    auto& [halo, packed, receives, sends] = found->second;
-    if (!fresh) return found->second;
-    const auto width = static_cast<std::size_t>(columns);
-    const auto messages = [&](const Buffer<T>& buffer, const std::vector<Neighbour>& neighbours) {
+auto Halo<T>::plan(std::span<T> packed, std::span<T> values, int m) const -> Plan {
+    const auto width = static_cast<std::size_t>(m);
+    const auto messages = [&](std::span<T> all, const std::vector<Neighbour>& neighbours) {
         std::vector<Message> result;
         for (const auto& [rank, begin, end] : neighbours) {
-            const auto data = std::as_writable_bytes(buffer.values().subspan(
-                static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end - begin) * width));
+            const auto data = std::as_writable_bytes(
+                all.subspan(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end - begin) * width));
             each_message(data, [&, to = rank](std::span<std::byte> piece) { result.push_back({to, piece}); });
         }
         return result;
     };
+    return {messages(values, receives_), messages(packed, sends_)};
+}
+
+template <class T>
+auto Halo<T>::exchange(int columns) const -> Exchange& {
+    const auto [found, fresh] = exchanges_.try_emplace(columns);
+    auto& [halo, packed, plan] = found->second;
+    if (!fresh) return found->second;
+    const auto width = static_cast<std::size_t>(columns);
     halo = Buffer<T>(rows_.size() * width);
     packed = Buffer<T>(send_rows_.size() * width);
-    receives = messages(halo, receives_);
-    sends = messages(packed, sends_);
+    plan = this->plan(packed.values(), halo.values(), columns);
     return found->second;
 }
 
 template <class T>
 Pending Halo<T>::start(const T* x, int m, int threads) const {
     if (empty()) return {};
-    Exchange& buffers = exchange(m);
     const auto stride = static_cast<std::size_t>(m);
+    const Exchange& buffers = exchange(m);
     T* const packed = buffers.packed.data();
     parallel(threads, [&](int t, int of) {
         const Share share(send_rows_.size(), t, of);
         for (auto k = share.begin; k < share.end; ++k)
             std::copy_n(x + static_cast<std::size_t>(send_rows_[k]) * stride, stride, packed + k * stride);
     });
-    return comm_->start_exchange(buffers.receives, buffers.sends);
+    return start(buffers.plan);
 }
 
 template <class T>
 void Halo<T>::add_back(T* y, int m) const {
     if (empty()) return;
-    auto& [halo, packed, receives, sends] = exchange(m);
-    comm_->start_exchange(sends, receives).wait();  // the halo is sent, and arrives where it was packed
+    auto& [halo, packed, plan] = exchange(m);
+    comm_->start_exchange(plan.sends, plan.receives).wait();  // the halo is sent, and arrives where it was packed
     const auto stride = static_cast<std::size_t>(m);
     for (std::size_t k = 0; k < send_rows_.size(); ++k)
         for (std::size_t j = 0; j < stride; ++j)

@@ -167,54 +167,62 @@ void LocalMatrix<T>::each_part(Work&& work) const {
 
 template <class T>
 void LocalMatrix<T>::multiply_interior(Comm& comm, MultiVector<T> x, MultiVector<T> y, const RowWork* work) const {
+    each_part([&](std::size_t part) { multiply_interior(static_cast<int>(part), &comm, x, y, work); });
+}
+
+template <class T>
+void LocalMatrix<T>::multiply_interior(int thread, Comm* comm, MultiVector<T> x, MultiVector<T> y,
+                                       const RowWork* work) const {
+    const auto part = static_cast<std::size_t>(thread);
     with_columns(x.columns(), [&](auto m) {
         const Index *const start = start_.data(), *const columns = columns_.data();
         const T *const values = values_.data(), *const from = x.data();
         T* const to = y.data();
-        each_part([&](std::size_t part) {
-            const int thread = static_cast<int>(part);
-            FinishedRows finished(work, thread, m);
-            const auto compressed = [&] {
-                Pieces pieces(&comm, thread, rows_of_a_piece);
-                for (const auto [begin, end] : interior_[part])
-                    pieces(begin, end, [&](std::size_t first, std::size_t last) {
-                        for (std::size_t i = first; i < last; i += rows_of_a_piece) {
-                            const auto here = static_cast<Index>(i);
-                            const auto next = static_cast<Index>(std::min<std::size_t>(last, i + rows_of_a_piece));
-                            multiply<nonzeros_ahead>(m, start, columns, values, here, next, from, to);
-                            finished(here, next);
-                        }
-                    });
-            };
-            std::visit(Overloaded{[&](std::monostate) { compressed(); },
-                                  [&]<class Form>(const Form& form) {
-                                      if (m > Form::most_columns) return compressed();
-                                      form.apply(from, to, m, Pieces(&comm, thread, Form::between_polls), finished);
-                                  }},
-                       form_[part]);
-        });
+        FinishedRows finished(work, thread, m);
+        const auto compressed = [&] {
+            Pieces pieces(comm, thread, rows_of_a_piece);
+            for (const auto [begin, end] : interior_[part])
+                pieces(begin, end, [&](std::size_t first, std::size_t last) {
+                    for (std::size_t i = first; i < last; i += rows_of_a_piece) {
+                        const auto here = static_cast<Index>(i);
+                        const auto next = static_cast<Index>(std::min<std::size_t>(last, i + rows_of_a_piece));
+                        multiply<nonzeros_ahead>(m, start, columns, values, here, next, from, to);
+                        finished(here, next);
+                    }
+                });
+        };
+        std::visit(Overloaded{[&](std::monostate) { compressed(); },
+                              [&]<class Form>(const Form& form) {
+                                  if (m > Form::most_columns) return compressed();
+                                  form.apply(from, to, m, Pieces(comm, thread, Form::between_polls), finished);
+                              }},
+                   form_[part]);
     });
 }
 
 template <class T>
 void LocalMatrix<T>::multiply_interface(MultiVector<T> x, const T* halo, MultiVector<T> y, const RowWork* work) const {
+    each_part([&](std::size_t part) { multiply_interface(static_cast<int>(part), x, halo, y, work); });
+}
+
+template <class T>
+void LocalMatrix<T>::multiply_interface(int part, MultiVector<T> x, const T* halo, MultiVector<T> y,
+                                        const RowWork* work) const {
     with_columns(x.columns(), [&](auto m) {
         const auto stride = static_cast<std::size_t>(m);
         const Index *const start = start_.data(), *const columns = columns_.data();
         const T *const values = values_.data(), *const from = x.data();
         T* const to = y.data();
-        each_part([&](std::size_t part) {
-            FinishedRows finished(work, static_cast<int>(part), m);
-            for (const auto [i, halo_begin] : interface_[part]) {
-                cover(m, [&]<int Width>(int c) {
-                    RowSums<Width, T> sums;
-                    sums.add(values, columns, start[i], halo_begin, from + c, stride);
-                    sums.add(values, columns, halo_begin, start[i + 1], halo + c, stride, rows_);
-                    sums.store(to + static_cast<std::size_t>(i) * stride + c);
-                });
-                finished(i, i + 1);
-            }
-        });
+        FinishedRows finished(work, part, m);
+        for (const auto [i, halo_begin] : interface_[static_cast<std::size_t>(part)]) {
+            cover(m, [&]<int Width>(int c) {
+                RowSums<Width, T> sums;
+                sums.add(values, columns, start[i], halo_begin, from + c, stride);
+                sums.add(values, columns, halo_begin, start[i + 1], halo + c, stride, rows_);
+                sums.store(to + static_cast<std::size_t>(i) * stride + c);
+            });
+            finished(i, i + 1);
+        }
     });
 }
 

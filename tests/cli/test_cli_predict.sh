@@ -26,7 +26,10 @@ refused "a cost that is no number" "cost:K moves an even number" $one --nodes 1 
 refused "an unknown preconditioner" "foo" $one --nodes 1 --precond foo
 refused "an unknown parameter" "'foo=1' is not PARAMETER=VALUE" $one --set foo=1
 refused "too many columns" "a number of columns from 1 to 64" $one --columns 65
-refused "a machine from one rank" "one rank has no network to measure; start one on each core" machine here.json
+refused "a trial of a cost" "--trial takes a preconditioner that there is, not --precond cost:2" $one --nodes 1 --ranks-per-node 1 --trial --precond cost:2
+refused "a trial of the published model" "--trial and --published exclude each other" $one --nodes 1 --trial --published
+refused "a trial on other ranks" "--trial times the ranks of this run, 1: the machine has 16 per node; start 16 for --nodes 1" $one --nodes 1 --trial
+refused "a measurement on several nodes" "--measure times the ranks of this run" $one --nodes 1,2 --measure
 
 check "a prediction" solves 1 predict poisson2d:1000 --machine lomonosov --nodes 1..1024 --gamma 1 --published \
   --methods bicgstab improved_bicgstab pipelined_bicgstab --json p.json
@@ -63,6 +66,18 @@ check "a machine is measured" solves 2 machine here.json
 check "in the format of simulations" holds here.json \
   'r["ranks_per_node"] == 2 and r["network_measured_to"] == 1 and len(r["parameters"]["bandwidth_by_bytes"]["value"]) > 8'
 check "and predicts" solves 1 predict poisson2d:100 --machine here.json --nodes 1,2 --methods cg pipelined_cg
+check "a trial" solves 2 predict poisson2d:50 --machine here.json --precond jacobi --columns 2 --methods cg s_step_gmres:m=10 \
+  --trial --measure --seconds 0 --json trial.json
+check "is of the ranks there are, beside what was measured" holds trial.json \
+  '[x["nodes"] for x in r["points"]] == [1, 1] and all(x["measured"] > 0 and x["measured_parts"]["apply"] > 0 for x in r["points"])'
+check "has measured parts" holds trial.json \
+  'all(x["parts"]["products"] > 0 and x["parts"]["preconditioner"] > 0 and x["parts"]["exchanges"] == 0 for x in r["points"])'
+check "one rank is measured" solves 1 machine alone.json
+check "without a network" holds alone.json \
+  'r["ranks_per_node"] == 1 and r["parameters"]["node_latency"]["value"] == 0 and "gamma" not in r["parameters"]'
+check "and predicts for itself" solves 1 predict poisson2d:50 --machine alone.json --nodes 1 --methods cg
+refused "more nodes without a network" "alone.json: it was measured on one rank and has no network" $one --machine alone.json --nodes 2
+check "again predicts" solves 1 predict poisson2d:100 --machine here.json --nodes 1,2 --methods cg pipelined_cg
 check "says that its network is extrapolated" says out "measured on up to 1 node; what is said of more"
 
 sed 's/"network_measured_to": 1/"network_measured_to": 0.5/' here.json >half.json

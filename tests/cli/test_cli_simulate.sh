@@ -70,13 +70,23 @@ refused "a machine that would be overwritten" "own.json is an input" $one --mach
 check "it is there" [ -s own.json ]
 
 refused "whole solves without numerics" "takes real numerics" $one --to-solution --dry
-for more in --dry "--reductions act" "--exchanges messages" "--precond block_jacobi:ic0" "--storage auto" "--trace t-"; do
+for more in --dry "--reductions act" "--exchanges messages" "--precond additive_schwarz:ic0" "--storage auto" "--trace t-"; do
   refused "one process, $more" "--numerics one takes" $one --numerics one $more
 done
 refused "one process, matrix powers" "--numerics one takes" $problem --nodes 1 --numerics one --method s_step_gmres:h=2
 refused "a file that is not there" "'none.mtx' is neither a file nor a problem" simulate --problem none.mtx --nodes 1 --method cg
 refused "a layer of it" "'none.mtx' is neither a file nor a problem" simulate --problem kron:none.mtx,3 --nodes 1 --method cg
-refused "boxes of a file" "lsc_F_2.mtx.gz has no grid" simulate --problem "$DATA/lsc_F_2.mtx.gz" --deal boxes --nodes 1 --method cg
+file="simulate --problem $DATA/lsc_F_2.mtx.gz --nodes 1 --method cg"
+for deal in boxes columns; do
+  refused "$deal of a file" "lsc_F_2.mtx.gz has no grid: type --grid" $file --deal $deal
+done
+refused "two cells" "--grid '3x4': three numbers" $file --grid 3x4
+refused "cells of a generated problem" "poisson3d:16 has its own" $problem --nodes 1 --method cg --grid 16x16x16
+refused "cells that do not fit" "no multiple of its cells" $file --deal boxes --grid 7x7x7
+refused "more columns than there are" "of whole lines along x: take fewer --nodes" simulate --problem poisson3d:4 --deal columns \
+  --nodes 1 --ranks-per-node 32 --method cg
+refused "a right-hand side without numerics" "--rhs takes real numerics" $problem --nodes 1 --dry --method cg --rhs random
+refused "one that is not there" "--rhs 'none.mtx' is neither a file" $problem --nodes 1 --method cg --rhs none.mtx
 
 # ---- platform files: two nodes with a link between ----
 cat >two.xml <<'XML'
@@ -224,14 +234,22 @@ file="simulate --problem $DATA/lsc_F_2.mtx.gz --nodes 2 --to-solution --methods 
 check "a file" solves 1 $file --numerics ranks --json ranks.json
 check "at once" solves 1 $file --json one.json
 check "the same" python same_solves one.json ranks.json
-layers="simulate --problem kron:$DATA/pyamg_bar.mtx.gz,4 --nodes 2 --to-solution --method deep_pipelined_cg:l=3 cg --precond jacobi"
+layers="simulate --problem kron:$DATA/lsc_F_2.mtx.gz,2 --nodes 2 --rtol 1e-4 --to-solution --method deep_pipelined_cg:l=3 cg --precond jacobi"
 check "several columns, layers of a file" solves 1 $layers --columns 3 --numerics ranks --json ranks.json
 check "at once" solves 1 $layers --columns 3 --json one.json
 check "the same" python same_solves one.json ranks.json
 check "all converge, measured by cg" holds one.json "r['options']['numerics'] == 'auto' and [(p['method'], p['status']) for p in r['points']] == \
   [('cg', 'converged'), ('deep_pipelined_cg:l=3', 'converged')] and r['points'][0]['over_classic'] == 1 and \
   r['points'][1]['over_classic'] == r['points'][0]['seconds_to_solution'] / r['points'][1]['seconds_to_solution']"
-check "other methods need all ranks" solves 1 $problem --nodes 1 --to-solution --precond block_jacobi:ic0 --methods cg --json ranks.json
+whole="--to-solution --rhs random:7 --methods cg deep_pipelined_cg:l=2 bicgstab"
+for deal in rows columns boxes; do
+  check "blocks, $deal, all ranks" solves 1 $problem --nodes 2 $whole --precond block_jacobi:ilu0 --deal $deal --numerics ranks --json ranks.json
+  check "one process" solves 1 $problem --nodes 2 $whole --precond block_jacobi:ilu0 --deal $deal --json one.json
+  check "the same" python same_solves one.json ranks.json
+done
+check "cells of two rows" solves 1 simulate --problem "kron:$DATA/pyamg_bar.mtx.gz,4" --nodes 1 --to-solution --precond jacobi --deal boxes \
+  --grid 10x30x4 --methods cg --json cells.json
+check "other preconditioners need all ranks" solves 1 $problem --nodes 1 --to-solution --precond additive_schwarz:ic0 --methods cg --json ranks.json
 check "and have them" holds ranks.json "r['points'][0]['total']['blocking_reductions'] > 2 * r['points'][0]['iterations'] > 0"
 check "the parts of a pipeline" solves 1 $problem --nodes 2 --to-solution --precond jacobi --methods pipelined_cg --json parts.json
 check "are it and the rest" holds parts.json "[(p['loop'], p['iterations']) for p in r['points'][0]['parts']] == \
@@ -270,14 +288,17 @@ check "did" says out " cg .*  converged$"
 # ---- the time of an iteration is that of one, however many there are ----
 bursts="simulate --problem diagonal:poisson2d,100 --nodes 16 --dry --exchanges memory --methods cg pipelined_cg \
   deep_pipelined_cg:l=1 deep_pipelined_cg:l=2 deep_pipelined_cg:l=3"
+blocks="simulate --problem poisson2d:64 --nodes 4 --dry --exchanges memory --methods s_step_cg pipelined_s_step_cg"
 sheet="simulate --problem poisson3d27:24 --nodes 4 --dry --exchanges memory --deal boxes --precond matrix --methods cg pipelined_cg \
   deep_pipelined_cg:l=2 deep_pipelined_cg:l=3"
-for iterations in 21 24 61; do
+for iterations in 21 24 61; do  # 21: the last block has one iteration
   check "$iterations iterations, sums in bursts" solves 1 $bursts --iterations $iterations --json bursts$iterations.json
+  check "$iterations iterations, in blocks" solves 1 $blocks --iterations $iterations --json blocks$iterations.json
   check "$iterations iterations, norms measured now and then" solves 1 $sheet --iterations $iterations --json sheet$iterations.json
 done
 for iterations in 21 24; do
   check "as many seconds each, bursts, $iterations" python as_long_each bursts$iterations.json bursts61.json
+  check "as many seconds each, blocks, $iterations" python as_long_each blocks$iterations.json blocks61.json
   check "as many seconds each, norms, $iterations" python as_long_each sheet$iterations.json sheet61.json
 done
 

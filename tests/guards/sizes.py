@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""sizes.py ROOT [FOLDER…]: no file of more than 400 lines, no function of more than 80, in include and src (or FOLDERs).
+"""sizes.py ROOT [FOLDER…]: no file of more than 400 lines, no function of more than 80, in include, src and plugins (or FOLDERs).
 
 A comment `// Long: REASON` allows more: among the first ten lines of a file, for the file; inside a function or right
 above it, for the function. A function is counted from the first line of its head to its closing brace, with the lambdas
@@ -128,12 +128,12 @@ def long_ones(root, folders):
                 yield key, f"{name}:{first}: {name_of(head)}: {size} lines, more than {MOST_IN_FUNCTION}"
 
 
-def violations(root, folders=("include", "src")):
+def violations(root, folders=("include", "src", "plugins")):
     """One line for each thing that is too long without a reason."""
     return [message for _, message in long_ones(root, folders)]
 
 
 if __name__ == "__main__":
-    problems = violations(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:] or ("include", "src"))
+    problems = violations(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:] or ("include", "src", "plugins"))
     print("\n".join(problems) or "No file and no function is too long without a reason.")
     sys.exit(bool(problems))

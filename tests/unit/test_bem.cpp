@@ -162,6 +162,24 @@ TEST(Bem, ChargeDensitiesConverge) {
     }
 }
 
+TEST(Bem, ProblemsOfThePaperHaveItsSizes) {
+    MpiComm comm;
+    const auto size = [&](const char* name) { return make_bem_problem(comm, name).mesh.size(); };
+    EXPECT_NEAR(size("100ts"), 101250, 0.02 * 101250);
+    EXPECT_EQ(make_bem_problem(comm, "100ts:n=2000").potential, (std::vector<double>{1, -1}));
+    EXPECT_EQ(size("1ms:n=2000"), size("two_spheres:n=2000"));
+    EXPECT_EQ(make_bem_problem(comm, "338ts:n=3200").potential.size(), 16u);
+    EXPECT_EQ(make_bem_problem(comm, "338ts:n=3200,pairs=3").potential.size(), 6u);
+    for (const auto& [name, grid] : {std::pair("hum2:n=1000", 2), {"hum4:n=1000", 4}, {"hum6:n=1000", 6}}) {
+        const auto problem = make_bem_problem(comm, name);
+        EXPECT_EQ(problem.potential, std::vector<double>(static_cast<std::size_t>(grid * grid), 0.0)) << name;
+        EXPECT_EQ(problem.field, 1);
+        EXPECT_EQ(problem.mesh.size(), grid * grid * humanoid(1000).size());
+    }
+    EXPECT_NEAR(humanoid(19664).size(), 19664, 0.1 * 19664);
+    EXPECT_THROW(size("hum2:pairs=2"), InputError);
+}
+
 TEST(Bem, VtuHasAllTriangles) {
     MpiComm comm;
     const auto problem = make_bem_problem(comm, "two_spheres:n=40");

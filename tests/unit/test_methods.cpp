@@ -82,8 +82,10 @@ TEST_P(MethodTest, ColumnsTogetherAreColumnsOneByOne) {
 }
 
 TEST_P(MethodTest, MergedIsBasicIsThreads) {
+    // Four ranks of two threads would only wait for processors.
+    const int ways = comm.size() > 2 ? 2 : 4;
     Result results[4];
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < ways; ++k) {
         const int threads = k < 2 ? 1 : 2;
         const auto A =
             problem(comm, method.needs != Needs::any ? "poisson2d:140x110" : "convdiff2d:140x110,peclet=30", threads);

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "allocations.hpp"
+#include "stretto/sparse/structure.hpp"
 #include "stretto/system/advice.hpp"
 #include "stretto/system/ordering.hpp"
 #include "stretto/system/prepare.hpp"
-#include "stretto/system/structure.hpp"
 #include "systems.hpp"
 
 namespace stretto {

@@ -23,8 +23,10 @@ struct BemArguments : DenseArguments {
 };
 
 void add(CLI::App& app, BemArguments& bem) {
-    app.add_option("problem", bem.problem,
-                   "sphere:n=20000, two_spheres:…, spheres:…, sphere_in_field:…, cube:…, humanoid:… or mesh:FILE")
+    app.add_option(
+           "problem", bem.problem,
+           "sphere:n=20000, two_spheres:…, spheres:…, sphere_in_field:…, cube:…, humanoid:…, 100ts, 1ms, 338ts, hum2, "
+           "hum4, hum6 or mesh:FILE")
         ->required();
     add_dense_options(app, bem);
     app.add_option("--testing", bem.testing, "collocation, or galerkin (a symmetric matrix)")

@@ -343,6 +343,7 @@ void add(CLI::App& app, BenchArguments& bench) {
         ->option_text("EPSILON,...")
         ->check(number(1e-14, 0.5, "a tolerance from 1e-14 to 0.5"))
         ->capture_default_str();
+    add_device_option(app, bench.device);
     add_storage_option(app, bench.storage);
     add_comm_options(app, bench.comm);
     add_threads_option(app, bench.threads);
@@ -354,6 +355,11 @@ int run(const Context& context, const BenchArguments& arguments) {
     ChosenComm chosen(*context.mpi, arguments.comm);
     Comm& comm = chosen.get();
     check_outputs(comm, {file_of_problem(arguments.problem)}, arguments.json);
+    if (arguments.device != "cpu" && arguments.family != "hmatrix")
+        throw InputError(
+            fmt::format("--device {}: of what bench measures, hmatrix alone runs on devices; stretto solve "
+                        "does, with every method",
+                        arguments.device));
     if (arguments.family == "hmatrix") return run_bench_hmatrix(comm, arguments, context.interrupt);
     if (arguments.family == "groups") return run_bench_groups(comm, arguments, context.interrupt);
     return Bench(comm, arguments, context.interrupt).run() ? exit_converged : exit_not_converged;

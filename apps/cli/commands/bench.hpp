@@ -18,7 +18,7 @@ struct BenchArguments {
     int rounds = 3;
     std::vector<int> sizes{5000, 20000, 80000};  ///< of hmatrix
     std::vector<double> epsilons{1e-3, 1e-6};    ///< of hmatrix
-    std::string storage = "auto";
+    std::string storage = "auto", device = "cpu";
     int threads = 0;  ///< as for solve
     std::string json;
     bool progress = false;
@@ -49,6 +49,9 @@ inline constexpr int triads_of_a_round = 10;
 
 /// Collective. Compression, products and errors of hierarchical matrices, beside hmat-oss where it is built in.
 int run_bench_hmatrix(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
+
+/// Collective. Products on a device by every scheme of batched kernels (Yamazaki and others 2018, Figs. 8 and 9).
+int run_bench_hmatrix_device(stretto::Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt);
 
 /// Collective. Every merged group of every method beside the triad: bytes per second, and what fraction of the
 /// triad's.

@@ -10,7 +10,7 @@
 #include "../show/print.hpp"
 #include "bench.hpp"
 #include "hmat_oss.hpp"
-#include "stretto/bem/problem.hpp"
+#include "sphere_case.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/parallel.hpp"
@@ -24,17 +24,6 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr int products = 20;  // of a kind and round, the fastest counts
-
-/// The single layer on the unit sphere, one point for each triangle, exact on the diagonal.
-ChargeKernel kernel_of(const TriangleMesh& mesh) {
-    ChargeKernel kernel;
-    for (Index i = 0; i < mesh.size(); ++i) {
-        kernel.points.push_back(mesh.centroid(i));
-        kernel.weights.push_back(mesh.area(i));
-        kernel.self.push_back(triangle_potential(mesh.centroid(i), mesh.corners(i)));
-    }
-    return kernel;
-}
 
 /// ‖y − A x‖/‖A x‖ on some rows.
 double sampled_rows(const ChargeKernel& kernel, const std::vector<double>& x, const std::vector<double>& y) {
@@ -67,20 +56,6 @@ struct Times {
     double compression = 1e300, cpu = 1e300, product = 1e300;
 };
 
-/// A mesh, its kernel and a vector.
-struct Case {
-    Case(const Comm& comm, int size, double tolerance)
-        : mesh(make_bem_problem(comm, fmt::format("sphere:n={}", size)).mesh),
-          kernel(kernel_of(mesh)),
-          epsilon(tolerance) {
-        for (Index i = 0; i < mesh.size(); ++i) x.push_back(uniform(1, i));
-    }
-    TriangleMesh mesh;
-    ChargeKernel kernel;
-    std::vector<double> x;
-    double epsilon;
-};
-
 class HMatrixBench {
 public:
     HMatrixBench(Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt)
@@ -103,7 +78,7 @@ public:
                 comm_.size(), comm_.size() == 1 ? "" : "s", threads_, threads_ == 1 ? "" : "s", "n", "ε", "",
                 "compress s", "CPU s", "MB", "% of n²", "n log₂n", "product ms", "GB/s", "of triad", "error");
         for (const int size : arguments_.sizes)
-            for (const double epsilon : arguments_.epsilons) measure(Case(comm_, size, epsilon));
+            for (const double epsilon : arguments_.epsilons) measure(SphereCase(comm_, size, epsilon));
         if (table_) print_verdict();
         if (comm_.rank() == 0 && !arguments_.json.empty())
             write_json(arguments_.json, {{"benchmark", "hmatrix"},
@@ -139,7 +114,7 @@ private:
     }
 
     /// In turn: a noisy machine disturbs all, and each finds the memory that another has used. The fastest counts.
-    void measure(const Case& on) {
+    void measure(const SphereCase& on) {
         Times automatic, in_double;
         std::optional<HmatOss> peer;
         for (int round = 0; round < arguments_.rounds; ++round) {
@@ -161,11 +136,7 @@ private:
         all_sum(comm_, 0.0);
     }
 
-    void measure_own(const Case& on, const char* who, Precision precision, Times& times, bool report) {
-        const auto fill = of_distance(
-            on.kernel.points,
-            [w = on.kernel.weights.data()](Index, Index j, double square) { return w[j] / std::sqrt(square); },
-            [&on](Index i) { return on.kernel.self[static_cast<std::size_t>(i)]; });
+    void measure_own(const SphereCase& on, const char* who, Precision precision, Times& times, bool report) {
         HMatrixOptions options;
         options.epsilon = on.epsilon;
         options.threads = threads_;
@@ -173,7 +144,7 @@ private:
         options.interrupt = &interrupt_;
         options.progress = [this](double fraction) { line_.show_fraction("compressing", fraction); };
         const double before = cpu_seconds();
-        const HMatrix A(comm_, on.mesh.geometry(), fill, options);
+        const HMatrix A(comm_, on.mesh.geometry(), on.fill(), options);
         times.cpu = std::min(times.cpu, all_sum(comm_, cpu_seconds() - before));
         line_.clear();
         const auto& statistics = A.statistics();
@@ -191,7 +162,7 @@ private:
         if (report) add(on, who, times, statistics.bytes, static_cast<double>(statistics.values), all);
     }
 
-    void add(const Case& on, const char* who, const Times& times, double bytes, double values,
+    void add(const SphereCase& on, const char* who, const Times& times, double bytes, double values,
              const std::vector<double>& y) {
         if (comm_.rank() != 0) return;
         const auto n = static_cast<double>(on.mesh.size());
@@ -231,6 +202,7 @@ private:
 }  // namespace
 
 int run_bench_hmatrix(Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt) {
+    if (arguments.device != "cpu") return run_bench_hmatrix_device(comm, arguments, interrupt);
     keep_freed_memory();
     HMatrixBench(comm, arguments, interrupt).run();
     return exit_converged;

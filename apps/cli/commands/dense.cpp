@@ -16,6 +16,7 @@
 #include "stretto/core/memory.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/core/text.hpp"
+#include "stretto/device/devices.hpp"
 #include "stretto/driver/check.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
@@ -72,6 +73,7 @@ public:
           replicated_(arguments.layout == "replicated"),
           precond_(*choose_preconditioner(arguments.precond, MatrixKind::hierarchical).kind) {
         limit_threads(threads_);
+        agree(comm, [&] { device_ = find_device(arguments.device); });
         check_precond(methods);
         options_ = hmatrix_options_of(comm, arguments, system.error_growth, threads_);
         options_.symmetric = system.symmetric;
@@ -106,7 +108,12 @@ public:
     std::size_t size() const { return b_.size(); }
     bool quiet() const { return comm_.rank() != 0 || arguments_.json == "-"; }
 
+    const Accelerator* device() const { return device_; }
+
     Result solve(const SolveOptions& options, std::vector<double>& x) {
+        if (device_)
+            return device_->solver(*A_, M_.get(), replicated_, system_.columns, options)
+                ->solve({b_.data(), rows_, system_.columns}, {x.data(), rows_, system_.columns}, false);
         SolveOptions own = options;
         own.interrupt = replicated_ ? &whole_->interrupted() : options.interrupt;
         const auto A = replicated_ ? AnyOperator<double>(*whole_) : AnyOperator<double>(*A_);
@@ -141,6 +148,7 @@ private:
     int threads_;
     bool replicated_;
     const PreconditionerKind& precond_;
+    const Accelerator* device_ = nullptr;  // null: the processor
     HMatrixOptions options_;
     std::optional<HMatrix> A_;
     std::unique_ptr<Preconditioner> M_;
@@ -152,6 +160,7 @@ private:
 };
 
 void DenseSolve::check_precond(std::span<const AskedMethod> methods) const {
+    if (device_) device_->check_hierarchical(arguments_.precond);
     if (replicated_ && !precond_.replicated)
         throw InputError(fmt::format("the preconditioner {} needs --layout distributed; block_jacobi works with both",
                                      precond_.name));
@@ -191,6 +200,7 @@ std::vector<std::string> DenseSolve::remarks() const {
             : 0,
         statistics.max_rank, 1e-6 * statistics.bytes, 100 * values / (n * n), n > 1 ? values / (n * std::log2(n)) : 1,
         100 * statistics.single, statistics.seconds));
+    if (device_) all.push_back(fmt::format("device {}: {}", device_->name(), device_->title()));
     if (arguments_.rtol < options_.epsilon)
         all.push_back(fmt::format(
             "warning: rtol {:.1e} is below ε = {:.1e}: the residual is of the hierarchical matrix; with the kernel "
@@ -211,6 +221,8 @@ RunInfo info_of(const Comm& comm, const DenseArguments& arguments, const DenseSy
     if (!arguments.hmatrix.empty()) info.options.emplace_back("--hmatrix", shell_word(arguments.hmatrix));
     if (arguments.layout != "distributed") info.options.emplace_back("--layout", arguments.layout);
     if (!arguments.solution.empty()) info.options.emplace_back("--solution", shell_word(arguments.solution));
+    if (arguments.device != "cpu") info.options.emplace_back("--device", arguments.device);
+    info.device = arguments.device;
     info.precond = arguments.precond;
     info.formulation = arguments.formulation;
     info.latency = arguments.comm.latency;
@@ -275,6 +287,7 @@ void add_dense_options(CLI::App& app, DenseArguments& dense) {
                    "Vectors distributed, or replicated: whole on every rank, no reductions, an all-gather in a product")
         ->check(CLI::IsMember({"distributed", "replicated"}))
         ->capture_default_str();
+    add_device_option(app, dense.device);
 }
 
 void choose_for(bool symmetric, bool positive_definite, DenseArguments& arguments) {

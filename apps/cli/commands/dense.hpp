@@ -18,7 +18,7 @@ struct DenseArguments : SolveArguments {
         precond = {};
     }
     std::string hmatrix;  ///< options, with commas between
-    std::string layout = "distributed";
+    std::string layout = "distributed", device = "cpu";
 };
 void add_dense_options(CLI::App& app, DenseArguments& dense);
 

@@ -107,6 +107,7 @@ private:
                 throw InputError(fmt::format("--nodes {}: {} ranks on each are more than {} in all", nodes,
                                              ranks_per_node_, most_ranks));
         (void)problem_of_simulation(arguments_);
+        (void)grid_of(arguments_);
         (void)detours_of(arguments_);
         check_numerics(arguments_);
         for (const auto& method : arguments_.methods) (void)choose_method(method);
@@ -234,9 +235,13 @@ void add_problem(CLI::App& app, SimulateArguments& arguments) {
         ->capture_default_str();
     app.add_option("--columns", arguments.columns, "Right-hand sides")
         ->transform(whole_number(1, max_columns, "a number of columns from 1 to 64"));
-    app.add_option("--deal", arguments.deal, "How ranks share the grid: rows, as solve does, or boxes")
-        ->check(CLI::IsMember({"rows", "boxes"}))
+    app.add_option("--rhs", arguments.rhs, "As for solve, where there are numerics")->capture_default_str();
+    app.add_option("--deal", arguments.deal,
+                   "How ranks share the grid: rows, as solve does, boxes, or columns: boxes of whole lines along x")
+        ->check(CLI::IsMember({"rows", "columns", "boxes"}))
         ->capture_default_str();
+    app.add_option("--grid", arguments.grid,
+                   "Of a file: its cells along x, y and z, as 50x100x100, each with as many rows as there are");
     app.add_option("--formulation", arguments.formulation, "merged or basic")
         ->check(CLI::IsMember({"merged", "basic"}))
         ->capture_default_str();
@@ -254,9 +259,10 @@ void add_problem(CLI::App& app, SimulateArguments& arguments) {
 
 /// How, and what is written.
 void add_network(CLI::App& app, SimulateArguments& arguments) {
-    app.add_option("--numerics", arguments.numerics,
-                   "Who computes: ranks (each its rows), one (process for all of them, no preconditioner or jacobi) or "
-                   "auto (one for --to-solution, where it can)")
+    app.add_option(
+           "--numerics", arguments.numerics,
+           "Who computes: ranks (each its rows), one (process for all; no preconditioner, jacobi or block_jacobi) or "
+           "auto (one for --to-solution, where it can)")
         ->check(CLI::IsMember({"auto", "ranks", "one"}))
         ->capture_default_str();
     app.add_flag("--dry", arguments.dry,

@@ -6,13 +6,16 @@
 #include <numeric>
 
 #include "../files.hpp"
+#include "../model_machine.hpp"
 #include "../run_methods.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/text.hpp"
+#include "stretto/device/devices.hpp"
 #include "stretto/io/right_hand_side.hpp"
 #include "stretto/system/describe.hpp"
 #include "stretto/system/linear_system.hpp"
+#include "stretto/tasks/execution.hpp"
 
 using namespace stretto;
 
@@ -21,15 +24,16 @@ namespace {
 struct SparseArguments : SolveArguments {
     std::string prepare;  ///< steps with commas between
     std::string null_space = "auto";
-    std::string storage = "auto";
+    std::string storage = "auto", device = "cpu", execution = "threads";
 };
 
 void add(CLI::App& app, SparseArguments& solve) {
     app.add_option("problem", solve.problem,
-                   "Matrix Market file (.mtx, .mtx.gz), problem, as poisson3d:100, or kron:FILE,N (extruded to N "
+                   "Matrix Market (.mtx, .mtx.gz) or PETSc binary file, problem, as poisson3d:100, or kron:FILE,N "
+                   "(extruded to N "
                    "layers)")
         ->required();
-    app.add_option("--rhs", solve.rhs, "ones, A*ones, random[:SEED] or a Matrix Market file")->capture_default_str();
+    app.add_option("--rhs", solve.rhs, "ones, A*ones, random[:SEED] or a file, as for A")->capture_default_str();
     app.add_option("--guess", solve.guess,
                    "Initial guess: a Matrix Market array, of a column for each right-hand side");
     add_columns_option(app, solve.columns);
@@ -39,12 +43,17 @@ void add(CLI::App& app, SparseArguments& solve) {
         ->required(false)
         ->option_text("NAME")
         ->description(
-            "One method, NAME[:key=value,…], or auto: what suits the structure (default); repeat it to compare "
-            "several");
+            "One method, NAME[:key=value,…], or auto: what is expected to take least, and another where it does not "
+            "(default); l=auto and s=auto choose a depth; repeat it to compare several");
     app.get_option("--precond")
         ->description(
-            "Preconditioner, NAME[:key=value,…], or auto: what suits the structure (default: none, where no "
+            "Preconditioner, NAME[:key=value,…], or auto: what is expected to take least (default: none, where no "
             "--method is given auto)");
+    app.get_option("--machine")
+        ->description(
+            "A file of stretto machine: auto chooses by its times, the same in every run; else, keep what is measured "
+            "of "
+            "the machine in this JSON file");
     app.add_option("--prepare", solve.prepare,
                    "Steps before: equilibrate, rcm, and metis or nonzeros, with commas between");
     app.add_option("--null-space", solve.null_space,
@@ -55,6 +64,11 @@ void add(CLI::App& app, SparseArguments& solve) {
     app.add_flag("--insist", solve.insist,
                  "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
     add_storage_option(app, solve.storage);
+    add_device_option(app, solve.device);
+    app.add_option("--execution", solve.execution,
+                   "How the processor's cores are used: threads, which meet after every pass, or "
+                   "tasks[:tiles=N,communication=any|main], tiles of rows that wait for what they need alone")
+        ->capture_default_str();
 }
 
 /// What nobody asked for is chosen.
@@ -111,6 +125,8 @@ std::vector<std::pair<std::string, std::string>> what_was_solved(const SparseArg
     given("--rhs", arguments.rhs, usual.rhs);
     given("--guess", arguments.guess, usual.guess);
     given("--columns", arguments.columns, usual.columns);
+    given("--device", arguments.device, usual.device);
+    given("--execution", arguments.execution, usual.execution);
     given("--null-space", arguments.null_space, usual.null_space);
     given("--solution", arguments.solution, usual.solution);
     return words;
@@ -144,11 +160,27 @@ std::vector<std::string> remarks_on_b(const LinearSystem& system, MultiVector<co
     return remark.empty() ? std::vector<std::string>() : std::vector{remark};
 }
 
+/// Whether there was something to choose.
+bool left_open(const SparseArguments& arguments, const AskedMethod& method) {
+    return arguments.precond == automatic || !method.method || has_automatic_depth(method.text);
+}
+
 int run(const Context& context, const SparseArguments& given) {
     const SparseArguments arguments = with_defaults(given);
     ChosenComm chosen(*context.mpi, arguments.comm);
     Comm& comm = chosen.get();
     Plan plan = check(comm, arguments);
+    const auto machine = known_machine(comm, arguments.comm.machine);
+    const Device* device = nullptr;
+    std::unique_ptr<Device> tasks;
+    agree(comm, [&] {
+        device = find_device(arguments.device);
+        tasks = task_execution(arguments.execution);
+        if (tasks && device)
+            throw InputError(
+                fmt::format("--execution tasks is for the processor, not for --device {}", device->name()));
+        if (tasks) device = tasks.get();
+    });
     ProgressLine line(comm.rank(), arguments.progress);
     const auto start = Clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
@@ -164,15 +196,10 @@ int run(const Context& context, const SparseArguments& given) {
                          .columns = b.columns,
                          .insist = arguments.insist,
                          .keep_entries = false,
-                         .methods = arguments.methods});
+                         .device = device,
+                         .methods = arguments.methods,
+                         .machine = machine});
     check_interrupt(comm, context.interrupt);
-
-    bool chosen_here = arguments.precond == automatic;
-    for (auto& method : plan.methods) {
-        if (method.text != automatic) continue;
-        method = asked_method(system.choice().method);
-        chosen_here = true;
-    }
 
     const int columns = b.columns;
     const double setup = to_seconds(Clock::now() - start);
@@ -186,11 +213,11 @@ int run(const Context& context, const SparseArguments& given) {
     info.atol = arguments.atol;
     info.max_iterations = arguments.max_iterations;
     info.options = what_was_solved(arguments);
-    if (chosen_here) info.choice = to_json(system.choice());
     const auto& A = system.matrix();
     const auto* M = system.preconditioner();
     const auto progress =
-        choose_progress(*context.mpi, comm, A, A.local_rows(), M != nullptr, arguments.comm, plan.methods);
+        machine ? ChosenProgress{}
+                : choose_progress(*context.mpi, comm, A, A.local_rows(), M != nullptr, arguments.comm, plan.methods);
     // What the preconditioner has to say comes last.
     if (!progress.remark.empty())
         info.remarks.insert(info.remarks.end() - (M ? std::ssize(M->remarks()) : 0), progress.remark);
@@ -211,13 +238,18 @@ int run(const Context& context, const SparseArguments& given) {
                          report, line, plan.plot,
                          {.review =
                               [&](const AskedMethod& method, Result& result, const std::vector<double>&) {
-                                  if (progress.probe)
+                                  if (left_open(arguments, method)) report.chose(system.choice());
+                                  if (progress.probe && method.method)
                                       advise(comm, *progress.probe, *method.method, M != nullptr, result);
                               },
                           .keep =
                               [&](std::size_t k, const std::vector<double>& x) {
                                   if (!plan.solutions.empty())
                                       write_solution(comm, system.partition(), plan.solutions[k], x, columns);
+                              },
+                          .name =
+                              [&](const AskedMethod& method) {
+                                  return left_open(arguments, method) ? system.choice().method : method.text;
                               }});
 }
 

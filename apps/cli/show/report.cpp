@@ -40,6 +40,22 @@ void print_next(const std::string& who, const ordered_json& steps) {
         print_out("{}next: {}   # {}\n", who, step["command"].get<std::string>(), step["why"].get<std::string>());
 }
 
+void print_choice(const std::string& who, const ordered_json& choice) {
+    const auto in_all = [](const ordered_json& way) {
+        return fmt::format("{} with {}", way["method"].get<std::string>(), way["precond"].get<std::string>());
+    };
+    print_out("\n{}choice: {}: {}\n", who, in_all(choice), choice["why"].get<std::string>());
+    for (const auto& reason : choice["reasons"])
+        if (reason != choice["why"]) print_out("  {}\n", reason.get<std::string>());
+    for (const auto& change : choice["changes"]) print_out("  changed: {}\n", change.get<std::string>());
+    std::string others;
+    for (const auto& way : choice["runners_up"])
+        if (way["ended"] == "")
+            others +=
+                fmt::format("{}{} {:.2g} s", others.empty() ? "" : ", ", in_all(way), way["seconds"].get<double>());
+    if (!others.empty()) print_out("  others were expected to take: {} (iterations assumed)\n", others);
+}
+
 }  // namespace
 
 void Report::add(const Comm& comm, const std::string& method, const Result& result) {
@@ -90,6 +106,7 @@ void Report::print_foot() const {
             print_out(
                 "  {}{}\n", who,
                 to_string(Event{event["iteration"], event["text"].get<std::string>(), event["times"], event["last"]}));
+        if (!run["choice"].is_null()) print_choice(who, run["choice"]);
         if (!run["next"].empty() && !any_converged) print_next(who, run["next"]);
         if (several) continue;
         if (run_.columns > 1) print_columns(run["columns_detail"]);

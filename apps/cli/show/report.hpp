@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/io/result_json.hpp"
+#include "stretto/system/describe.hpp"
 
 /// What a run of `stretto solve` has to tell: as a table for people and as JSON for programs.
 class Report {
@@ -15,6 +16,12 @@ public:
 
     /// Collective. As stretto::result_json.
     void add(const stretto::Comm& comm, const std::string& method, const stretto::Result& result);
+
+    /// What solved, where that was left open: of the runs from now on.
+    void chose(const stretto::Choice& choice) {
+        run_.precond = choice.precond;
+        run_.choice = stretto::to_json(choice);
+    }
 
     /// Adds to the JSON of the last run.
     void annotate(const std::string& name, nlohmann::ordered_json what) { runs_.back()[name] = std::move(what); }

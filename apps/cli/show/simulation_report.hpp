@@ -12,7 +12,7 @@
 struct SimulateArguments {
     std::string machine = "cori", platform, hosts, nodes = "8..1024";
     int ranks_per_node = 0;  ///< 0: as the machine has
-    std::string problem;
+    std::string problem, grid, rhs = "ones";
     std::vector<std::string> methods;
     std::string precond = "none", deal = "rows", formulation = "merged", storage = "csr";
     int columns = 1, iterations = 0;  ///< 0: as many as usual

@@ -43,6 +43,8 @@ public:
 
     /// Returns when it was complete; nothing where it was so before the call and nobody saw when.
     std::optional<Clock::time_point> wait();
+    /// Whether wait() would return at once.
+    bool complete();
 
 private:
     friend class Comm;
@@ -56,6 +58,14 @@ private:
 struct Message {
     int rank;
     std::span<std::byte> data;
+};
+
+/// Sums that this rank cannot start yet: its part is on its way, from a device.
+class LateSums {
+public:
+    virtual ~LateSums() = default;
+    /// Waits for what is missing and starts them, in the order in which they were asked for.
+    virtual void start() = 0;
 };
 
 /// How sums in flight advance while their rank computes.
@@ -86,6 +96,19 @@ public:
 
     /// Starts total[i] = Σ over ranks of mine[i]. Every rank starts its sums in the same order.
     virtual Pending start_sum(std::span<const double> mine, std::span<double> total) = 0;
+
+    /// Such sums are started at the next start_late_sums(), which every rank calls at the same places.
+    void start_later(LateSums& sums) {
+        if (std::ranges::find(late_, &sums) == late_.end()) late_.push_back(&sums);
+    }
+    /// For whoever has given a device its work and is about to wait for something.
+    void start_late_sums() {
+        while (!late_.empty()) {
+            LateSums& sums = *late_.front();
+            late_.erase(late_.begin());
+            sums.start();
+        }
+    }
 
     /// Starts an exchange of messages between neighbours; both sides know the sizes. Its time is booked as `halo`.
     Pending start_exchange(std::span<const Message> receives, std::span<const Message> sends) {
@@ -130,11 +153,14 @@ private:
     virtual Pending post_exchange(std::span<const Message> receives, std::span<const Message> sends) = 0;
     /// As Pending::wait().
     virtual std::optional<Clock::time_point> finish(int ticket) = 0;
+    /// As Pending::complete(); where a communicator cannot tell, wait() is how to know.
+    virtual bool is_complete(int /*ticket*/) { return true; }
 
     MPI_Comm mpi_;
     int rank_ = 0;
     int size_ = 1;
     Ledger* ledger_ = nullptr;
+    std::vector<LateSums*> late_;  // oldest first
 };
 
 inline std::optional<Clock::time_point> Pending::wait() {
@@ -147,6 +173,8 @@ inline std::optional<Clock::time_point> Pending::wait() {
         comm.ledger_->trace()->add_exchange(*exchange_since_, ready.value_or(Clock::now()));
     return ready;
 }
+
+inline bool Pending::complete() { return !comm_ || comm_->is_complete(ticket_); }
 
 /// Cuts the loops of a long kernel into pieces, between which what is in flight is tested. That is where the
 /// communicator wants it, on the thread that communicates (number 0); elsewhere nothing is cut.
@@ -202,6 +230,7 @@ private:
 
     Pending post_exchange(std::span<const Message> receives, std::span<const Message> sends) override;
     std::optional<Clock::time_point> finish(int ticket) override;
+    bool is_complete(int ticket) override;
     int take_ticket();
     bool test_sums();
     void run_thread();

@@ -30,10 +30,12 @@ public:
 
     Pending start_sum(std::span<const double> mine, std::span<double> total) override;
     bool progresses() const override { return true; }
+    const Latency& latency() const { return latency_; }
 
 private:
     Pending post_exchange(std::span<const Message> receives, std::span<const Message> sends) override;
     std::optional<Clock::time_point> finish(int ticket) override;
+    bool is_complete(int ticket) override;
 
     struct Flying {
         Pending pending;
@@ -45,6 +47,7 @@ private:
     };
     Flying& take(Clock::duration latency, std::uint64_t stream, std::int64_t number);
     Pending fly(Flying& flying, Pending pending);
+    void take_start(Flying& flying) const;
 
     Latency latency_;
     std::uint64_t seed_;

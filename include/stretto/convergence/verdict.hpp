@@ -105,17 +105,19 @@ public:
 
     /// Ends the columns whose value is not positive. True: none is left.
     [[nodiscard]] bool unless_positive(const Scalars<T>& value, Status reason) {
-        return end_unless([](T v, int) { return v > T{}; }, value, reason);
+        return end_unless([](auto v, int) { return v > 0; }, value, reason);
     }
     /// Ends the columns whose value is zero. True: none is left.
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) {
-        return end_unless([](T v, int) { return v != T{}; }, value, Status::breakdown);
+        return end_unless([](auto v, int) { return v != 0; }, value, Status::breakdown);
     }
     /// Ends the columns whose value is next to nothing (option `breakdown`) of what it could be, that is `scale`, and
     /// so has lost most of its digits. True: none is left.
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
         const double vanishing = option("breakdown");
-        const auto holds = [&](T v, int j) { return std::abs(v) > (columns_[j].lenient ? 0 : vanishing * scale[j]); };
+        const auto holds = [&](auto v, int j) {
+            return std::abs(v) > (columns_[j].lenient ? 0 : vanishing * scale[j]);
+        };
         return end_unless(holds, value, Status::breakdown);
     }
 
@@ -123,7 +125,7 @@ public:
     /// last direction p are. The driver goes on from them with another method. True: none is left.
     [[nodiscard]] bool hand_over_unless(const Scalars<T>& value, MultiVector<T> p) {
         for (int j = 0; j < V_.width(); ++j) {
-            if (!active(j) || value[j] > T{}) continue;
+            if (!active(j) || value[j] > 0) continue;
             V_.copy_column(p, direction_, j);
             has_direction_ = true;
             end(j, State::handed_over);
@@ -193,7 +195,7 @@ public:
     /// The norms of recursive residuals at which the columns pass.
     Scalars<T> target() const {
         auto targets = V_.scalars();
-        for (int j = 0; j < V_.width(); ++j) targets[j] = static_cast<T>(columns_[j].target);
+        for (int j = 0; j < V_.width(); ++j) targets[j] = static_cast<Number<T>>(columns_[j].target);
         return targets;
     }
 
@@ -234,7 +236,7 @@ public:
         for (int j = 0; j < V_.width(); ++j)
             if (!active(j)) {
                 V_.freeze(j);
-                squares_[j] = T{};
+                squares_[j] = 0;
             }
     }
     /// ‖b − Ax‖² of this x, where the method has recomputed it last thing; zero in columns that took no part.
@@ -257,7 +259,7 @@ private:
                 end(j, State::broken, Status::not_finite);
                 continue;
             }
-            column.recursive = rr[j] > T{} ? std::sqrt(static_cast<double>(rr[j])) : 0;
+            column.recursive = rr[j] > 0 ? std::sqrt(static_cast<double>(rr[j])) : 0;
             mark(column, column.recursive);
             if (column.recursive <= column.target)
                 end(j, State::passed);

@@ -18,6 +18,9 @@ namespace team {
 /// work(context, t, threads) for all t; the calling thread is t = 0. Where the team is busy already, with an outer
 /// parallel() or one of another thread, the calls follow one another on the calling thread.
 void run(int threads, void (*work)(void* context, int t, int threads), void* context);
+/// From now on no more than so many threads answer: each calls work for several t then, one after the other. Where
+/// pieces are more than threads (execute/tasks).
+void limit(int most);
 }  // namespace team
 
 /// Calls work(t, threads) for t = 0 … threads − 1, each on a thread of its own where threads are built in. Where calls
@@ -43,13 +46,23 @@ inline void limit_threads([[maybe_unused]] int threads) {
 #endif
 }
 
-/// Half-open range of thread t when `count` items are dealt evenly; every kernel deals rows the same way, so
-/// that a thread finds near it what it touched first.
+/// Half-open range of thread t when `count` items are dealt evenly.
 struct Share {
     std::size_t begin, end;
     Share(std::size_t count, int t, int threads)
         : begin(count * static_cast<std::size_t>(t) / static_cast<std::size_t>(threads)),
           end(count * static_cast<std::size_t>(t + 1) / static_cast<std::size_t>(threads)) {}
+};
+
+/// The rows of thread t, whole stretches of 64 rows as far as there are some: what follows from where vectors begin,
+/// that blocks begin with cache lines, stays so. Every loop over rows of vectors deals them like this, so that a thread
+/// finds near it what it touched first, and a task what one before it has left.
+struct RowShare : Share {
+    static constexpr std::size_t stretch = 64;
+    RowShare(std::size_t rows, int t, int threads) : Share((rows + stretch - 1) / stretch, t, threads) {
+        begin = begin * stretch < rows ? begin * stretch : rows;
+        end = end * stretch < rows ? end * stretch : rows;
+    }
 };
 
 }  // namespace stretto

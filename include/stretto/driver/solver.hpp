@@ -44,7 +44,7 @@ struct SolveOptions {
 
 /// The scalars that the library is built for.
 template <class T>
-inline constexpr bool scalar_is_built = std::is_same_v<T, double>;
+inline constexpr bool scalar_is_built = std::is_same_v<Number<T>, double>;
 
 /// Set up once, solves many times A X = B for m columns, right-preconditioned by M (which applies M⁻¹; Identity{}:
 /// none). Owns the method's vectors: only its first solve allocates. What the method learns of A, shifts and Ritz

@@ -9,7 +9,11 @@ namespace stretto {
 /// The executor of vectors of T. Another one for another type of value is a specialisation of this name, and of it
 /// alone.
 template <class T>
-using ExecutorFor = CpuExecutor<T>;
+struct ExecutorOf {
+    using type = CpuExecutor<T>;
+};
+template <class T>
+using ExecutorFor = typename ExecutorOf<T>::type;
 static_assert(Executor<ExecutorFor<double>, double>);
 
 }  // namespace stretto

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -20,15 +22,18 @@ namespace stretto {
 /// What the sums of one space share: buffers that stay where they are until a sum is read and are then used
 /// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop or
 /// refuses what it was given (every sum carries that in one number, so that all ranks learn of it at the same wait).
-struct SumState {
+struct SumState final : LateSums {
     struct Slot {
-        std::vector<double> mine, total;
+        std::vector<double> mine{}, total{};
         bool busy = false;
         int number = 0;
+        Pending pending{};
+        Clock::time_point begin{}, posted{};  // before and after the communicator got it
     };
 
-    explicit SumState(int width) : columns(width), slots(slots_at_first) {
+    SumState(Comm& on, int width) : comm(on), columns(width), slots(slots_at_first) {
         frozen.reserve(static_cast<std::size_t>(width));
+        late.reserve(slots_at_first);
         for (int number = 0; auto& slot : slots) {
             slot.number = number++;
             slot.mine.reserve(dots_at_first * static_cast<std::size_t>(width));
@@ -38,12 +43,35 @@ struct SumState {
 
     Slot& take(std::size_t size) {
         auto free = std::ranges::find_if(slots, [](const Slot& slot) { return !slot.busy; });
-        Slot& slot =
-            free == slots.end() ? slots.emplace_back(Slot{{}, {}, false, static_cast<int>(slots.size())}) : *free;
+        Slot& slot = free == slots.end() ? slots.emplace_back(Slot{.number = static_cast<int>(slots.size())}) : *free;
         slot.busy = true;
         slot.mine.resize(size);
         slot.total.resize(size);
         return slot;
+    }
+
+    /// Starts the sum of what a slot holds; later, where it is not there yet.
+    void sum(Slot& slot) {
+        if (!arrive) return post(slot);
+        late.push_back(&slot);
+        comm.start_later(*this);
+    }
+    void start() override {
+        while (!late.empty()) {
+            Slot& slot = *late.front();
+            late.erase(late.begin());
+            {
+                const auto watch = ledger.time(Kernel::vectors);
+                arrive(slot.mine.data());
+            }
+            post(slot);
+        }
+    }
+    void post(Slot& slot) {
+        const auto watch = ledger.time(Kernel::reductions);
+        slot.begin = Clock::now();
+        slot.pending = comm.start_sum(slot.mine, slot.total);
+        slot.posted = Clock::now();
     }
 
     // What a rank adds to the number: more than all ranks' interrupts together is a refusal.
@@ -65,8 +93,12 @@ struct SumState {
     // What is there from the start, so that it is not allocated in some iteration: more than any method uses so far.
     static constexpr std::size_t slots_at_first = 12, dots_at_first = 16;
 
+    Comm& comm;
     int columns;
     Ledger ledger;
+    /// Returns when the dot products that were asked for there have come; empty: they are there.
+    std::function<void(const double*)> arrive;
+    std::vector<Slot*> late;  // not posted yet, oldest first
     std::vector<int> frozen;
     bool interrupted = false, refused = false;
     std::deque<Slot> slots;  // a deque never moves its elements
@@ -81,40 +113,29 @@ template <class T, int K>
 class [[nodiscard]] InFlight {
 public:
     /// Starts the sum of what the slot holds.
-    InFlight(Comm& comm, SumState& state, SumState::Slot& slot, int count)
-        : comm_(&comm),
-          state_(&state),
+    InFlight(SumState& state, SumState::Slot& slot, int count)
+        : state_(&state),
           slot_(&slot),
           count_(count),
           phase_(state.ledger.phase()),
           work_at_start_(state.ledger.work()) {
-        const auto watch = state.ledger.time(Kernel::reductions);
-        start_ = Clock::now();
-        pending_ = comm.start_sum(slot.mine, slot.total);
-        posted_ = Clock::now();
+        state.sum(slot);
     }
     InFlight(InFlight&& other) noexcept
-        : comm_(other.comm_),
-          state_(other.state_),
+        : state_(other.state_),
           slot_(std::exchange(other.slot_, nullptr)),
           count_(other.count_),
-          pending_(std::move(other.pending_)),
           phase_(other.phase_),
-          work_at_start_(other.work_at_start_),
-          start_(other.start_),
-          posted_(other.posted_) {}
+          work_at_start_(other.work_at_start_) {}
     InFlight& operator=(InFlight&& other) noexcept {
-        finish();
+        drop();
         slot_ = std::exchange(other.slot_, nullptr);
         count_ = other.count_;
-        pending_ = std::move(other.pending_);
         phase_ = other.phase_;
         work_at_start_ = other.work_at_start_;
-        start_ = other.start_;
-        posted_ = other.posted_;
         return *this;
     }
-    ~InFlight() { finish(); }
+    ~InFlight() { drop(); }
 
     /// The sums, in the order they were asked for. Frozen columns read zero. Once: throws std::logic_error after that.
     [[nodiscard]] std::array<Scalars<T>, K> wait()
@@ -125,8 +146,8 @@ public:
             return std::array<Scalars<T>, K>{((void)k, Scalars<T>(state_->columns))...};
         }(std::make_index_sequence<K>{});
         for (auto& sum : std::span(sums).first(static_cast<std::size_t>(count_))) {
-            for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<T>(*value++);
-            for (const int j : state_->frozen) sum[j] = T{};
+            for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<Number<T>>(*value++);
+            for (const int j : state_->frozen) sum[j] = 0;
         }
         state_->take_signals(*value);
         return sums;
@@ -136,9 +157,9 @@ public:
     void wait(SmallMatrix<T>& to, int row, int col, int cols) {
         const double* value = arrived();
         for (int k = 0; k < count_; ++k) {
-            T* const entry = to.entry(row + k / cols, col + k % cols);
-            for (int j = 0; j < state_->columns; ++j) entry[j] = static_cast<T>(*value++);
-            for (const int j : state_->frozen) entry[j] = T{};
+            Number<T>* const entry = to.entry(row + k / cols, col + k % cols);
+            for (int j = 0; j < state_->columns; ++j) entry[j] = static_cast<Number<T>>(*value++);
+            for (const int j : state_->frozen) entry[j] = 0;
         }
         state_->take_signals(*value);
     }
@@ -151,27 +172,33 @@ private:
         finish();
         return value;
     }
+    void drop() noexcept {
+        try {
+            finish();
+        } catch (const std::exception&) {
+            slot_ = nullptr;  // the device has failed: whoever waits for it next says so
+        }
+    }
     void finish() {
         if (!slot_) return;
+        state_->comm.start_late_sums();
         auto& ledger = state_->ledger;
         const auto watch = ledger.time(Kernel::reductions);
         const auto wait = Clock::now();
-        const auto ready = pending_.wait();
+        const auto ready = slot_->pending.wait();
         ledger.step(Step::wait, 1, slot_->number);
         // Read or dropped, it is booked where it was started.
         if (ledger.work() > work_at_start_) ++ledger.at(phase_).hidden_reductions;
-        ledger.record(phase_, {start_, posted_, wait, Clock::now(), ready, comm_->progresses()}, slot_->number);
+        ledger.record(phase_, {slot_->begin, slot_->posted, wait, Clock::now(), ready, state_->comm.progresses()},
+                      slot_->number);
         std::exchange(slot_, nullptr)->busy = false;
     }
 
-    Comm* comm_;
     SumState* state_;
     SumState::Slot* slot_;
     int count_;
-    Pending pending_;
     Phase phase_;  // at the start
     std::int64_t work_at_start_;
-    Clock::time_point start_, posted_;
 };
 
 }  // namespace stretto

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stretto/core/arena.hpp"
@@ -30,9 +31,13 @@ public:
         : comm_(comm),
           rows_(rows),
           first_row_(comm.sum_before(rows)),
-          sums_(columns),
+          sums_(comm, columns),
           executor_(columns, threads, formulation, &comm, &sums_.ledger),
-          workspace_(executor_, rows, columns, vectors) {}
+          workspace_(executor_, rows, columns, vectors) {
+        if constexpr (requires(const double* dots) { executor_.arrive(dots); })
+            sums_.arrive = [this](const double* dots) { executor_.arrive(dots); };
+    }
+    Space(const Space&) = delete;
 
     Comm& comm() const { return comm_; }
     Ledger& ledger() { return sums_.ledger; }
@@ -50,7 +55,7 @@ public:
         sums_.reserve(products);
         executor_.reserve(products);
     }
-    Scalars<T> scalars(T value = T{}) const { return Scalars<T>(width(), value); }
+    Scalars<T> scalars(Number<T> value = {}) const { return Scalars<T>(width(), value); }
     Workspace<T>& workspace() { return workspace_; }
     /// For the small things of a method. Its own after the method has returned.
     Arena& memory() { return memory_; }
@@ -99,6 +104,9 @@ public:
         executor_.copy_column(from, to, column);
     }
     /// Numbers uniform in [−1, 1), the same on any number of ranks.
+    /// Values of this rank, row by row, where they are for the device, or the host, to take.
+    void upload(std::span<const Number<T>> values, MultiVector<T> v) const { executor_.upload(values, v); }
+    void download(MultiVector<T> v, std::span<Number<T>> values) const { executor_.download(v, values); }
     void fill_uniform(MultiVector<T> v, std::uint64_t seed) const { executor_.fill_uniform(v, seed, first_row_); }
     /// Collective. The largest |v| of each column over all ranks; infinite where a value is not finite.
     std::vector<double> largest(MultiVector<T> v) const {
@@ -146,12 +154,11 @@ private:
         const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
         auto& slot = sums_.take(size + 1);
         work(slot.mine.data());
-        executor_.wait();
         const bool interrupts = interrupt_ && interrupt_->load(std::memory_order_relaxed);
         slot.mine[size] = interrupts * SumState::interrupt + refuses_ * SumState::refusal;
         ++ledger().now().reductions;
         ledger().step(Step::start, count_dots<Said::unguarded>(statements...), slot.number);
-        return InFlight<T, K>(comm_, sums_, slot, count);
+        return InFlight<T, K>(sums_, slot, count);
     }
 
     template <class Product, class... S>

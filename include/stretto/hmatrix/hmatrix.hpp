@@ -144,6 +144,23 @@ public:
     };
     const std::vector<BlockInfo>& blocks() const { return blocks_; }
 
+    /// Rows, by their positions, that travel between this rank and another for a product.
+    struct RankRange {
+        int rank;
+        Index begin, end;  ///< end may be rounded up to whole slabs
+    };
+    /// What a product does on this rank, for devices that do it with the same panels: those of all threads, each whole.
+    struct Steps {
+        std::vector<HMatrixPanel> dense_here, dense_there;      ///< y += B x
+        std::vector<HMatrixPanel> adjoint_here, adjoint_there;  ///< t = Pᵀ x
+        std::vector<HMatrixPanel> forward;                      ///< y += P t
+        std::vector<HMatrixPanel> sums;                         ///< y += t, without values
+        Index products = 0;                                     ///< length of t
+        std::span<const std::byte> values;
+        std::span<const RankRange> receives, sends;
+    };
+    Steps steps() const;
+
 private:
     struct Piece;
     struct PlacedPanel;
@@ -196,10 +213,6 @@ private:
     std::vector<ThreadWork> work_;
     std::vector<HMatrixPanel> diagonal_;
 
-    struct RankRange {
-        int rank;
-        Index begin, end;  // positions
-    };
     std::vector<RankRange> receives_, sends_;
     Scratch<Vectors> vectors_;
     Scratch<TransposedVectors> transposed_vectors_;

@@ -13,7 +13,7 @@ namespace stretto {
 /// What the JSON of a solve tells beside the result: what was solved, and how.
 struct RunInfo {
     std::string program = "stretto solve";  ///< what solved it, as it is typed
-    std::string problem, method, precond = "none", prepare, formulation = "merged";
+    std::string problem, method, precond = "none", prepare, formulation = "merged", device = "cpu";
     std::string latency;  ///< emulated; empty: none
     Global rows = 0, nonzeros = 0;
     int columns = 1, threads = 1;

@@ -31,9 +31,18 @@ public:
         add(name, kernels, begin, end, cost);
     }
     void add_exchange(Clock::time_point begin, Clock::time_point end) { add("halo exchange", exchanges, begin, end); }
+    /// What a device did: a kernel, or a copy beside kernels.
+    void add_on_device(std::string_view name, bool copy, Clock::time_point begin, Clock::time_point end) {
+        add(name, copy ? copies : device, begin, end);
+    }
     /// `lane`: one that no other reduction in flight has.
     void add_reduction(int lane, Clock::time_point begin, Clock::time_point end) {
         add("reduction", reductions + lane, begin, end);
+    }
+
+    /// What a thread did as a task (docs/tasks.md).
+    void add_task(std::string_view name, int thread, Clock::time_point begin, Clock::time_point end) {
+        add(name, tasks + thread, begin, end);
     }
 
     struct Span {
@@ -42,7 +51,8 @@ public:
         Clock::time_point begin, end;
         GroupCost cost;
     };
-    enum Track { methods, kernels, exchanges, reductions };  ///< the last of as many as are in flight at once
+    /// Reductions have as many tracks as are in flight at once, tasks one for each thread.
+    enum Track { methods, kernels, exchanges, device, copies, reductions, tasks = 500 };
     const std::vector<Span>& spans() const { return spans_; }
     std::size_t left_out() const { return left_out_; }
 

@@ -63,7 +63,7 @@ bool run_pipeline(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
         const auto [true_natural, true_rr, gap_square, vv] = check->wait();
         check.reset();
         norm.measured(measured, true_rr);
-        return lives.leave_unless(T{4} * measured - true_natural) ||
+        return lives.leave_unless(Number<T>{4} * measured - true_natural) ||
                lives.leave_unless(lives.gap() * lives.gap() - gap_square / (measured * vv) * true_rr);
     };
     for (int i = l;; ++i) {

@@ -31,6 +31,11 @@ constexpr int stored(const Options&, bool M) {
 inline bool always(const Options&) { return true; }
 inline bool never(const Options&) { return false; }
 
+/// The loop of a method, for vectors of T.
+template <class T>
+using MethodText = void (*)(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
+                            MultiVector<T> x, Verdict<T>& stop);
+
 /// The registry row of a method: what the driver, the command line, the tables in the docs and the tests know
 /// of it. A method is its header (the loop), its .cpp (this row) and its docs page, all of the same name.
 struct Method {
@@ -55,8 +60,7 @@ struct Method {
     /// Options, key=value with commas between, with which all its iterations are alike soon after the start. NORM
     /// stands for a bound of the eigenvalues of A M⁻¹.
     std::string_view steady{};
-    void (*run)(Space<double>& V, const LinearMap<double>& A, const LinearMap<double>& M, MultiVector<double> b,
-                MultiVector<double> x, Verdict<double>& stop);
+    MethodText<double> run;
 };
 
 /// Options that several methods take.

@@ -20,7 +20,7 @@ void minres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVect
     auto [v, v_last, q, w, w_last] = vectors<5>(V);
     auto z = M ? V.vector() : v, z_next = M ? V.vector() : v_last;
     const auto one = V.scalars(1);
-    constexpr T rounding = std::numeric_limits<T>::epsilon();
+    constexpr Number<T> rounding = std::numeric_limits<Number<T>>::epsilon();
 
     V.clear(v_last, w, w_last);
     stop.initial_residual(A, b, x, v);

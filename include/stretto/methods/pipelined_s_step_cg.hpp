@@ -34,8 +34,8 @@ public:
         for (int j = 1; j <= l; ++j)
             for (int i = 0; i < s; ++i)
                 for (int q = 0; q < V.width(); ++q) {
-                    products_((j - 1) * (s + l) + i + j, i, q) += T{0.5};
-                    products_((j - 1) * (s + l) + std::abs(i - j), i, q) += T{0.5};
+                    products_((j - 1) * (s + l) + i + j, i, q) += Number<T>{0.5};
+                    products_((j - 1) * (s + l) + std::abs(i - j), i, q) += Number<T>{0.5};
                 }
     }
 

@@ -27,7 +27,7 @@ void pipelined_s_step_columns(Space<T>& V, Arnoldi<T>& K, const Panel<T>& v, Pip
         bool leave = false;
         if (finished >= 0) {
             sums[finished]->wait(R, 0, a, e - a);
-            const T* const square = R.entry(e, a);
+            const Number<T>* const square = R.entry(e, a);
             for (int c = a; c < e; ++c) {
                 const bool good = orthonormalise(known, c, square);
                 leave = !good || K.extend(c - 1);

@@ -53,8 +53,9 @@ void predict_and_recompute_cg(Space<T>& V, const LinearMap<T>& A, const LinearMa
             stop.unless_positive(mu, Status::indefinite_matrix))
             break;
         alpha = nu / mu;
-        beta = (nu - T{2} * alpha * delta + alpha * alpha * gamma) / nu;
-        for (int j = 0; j < V.width(); ++j) beta[j] = std::max(beta[j], T{});  // rounding, where r̃ all but vanishes
+        beta = (nu - Number<T>{2} * alpha * delta + alpha * alpha * gamma) / nu;
+        for (int j = 0; j < V.width(); ++j)
+            beta[j] = std::max(beta[j], Number<T>{});  // rounding, where r̃ all but vanishes
     }
 }
 

@@ -11,7 +11,7 @@ template <class T>
 class LinearMap {
 public:
     LinearMap(AnyOperator<T> op, Space<T>& V, Kernel kernel)
-        : op_(op), ledger_(&V.ledger()), kernel_(kernel), bytes_(op.bytes(V.width())) {}
+        : op_(op), comm_(&V.comm()), ledger_(&V.ledger()), kernel_(kernel), bytes_(op.bytes(V.width())) {}
 
     explicit operator bool() const { return static_cast<bool>(op_); }
 
@@ -55,6 +55,7 @@ private:
         if (!op_) return;
         const auto watch = ledger_->time(kernel_);
         work();
+        comm_->start_late_sums();
         ledger_->work_done();
         ledger_->step(kernel_ == Kernel::apply ? Step::product : Step::preconditioner, count);
         auto& counts = ledger_->now();
@@ -63,6 +64,7 @@ private:
     }
 
     AnyOperator<T> op_;
+    Comm* comm_;
     Ledger* ledger_;
     Kernel kernel_;
     double bytes_;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stretto/execute/row_work.hpp"
+#include "stretto/operators/explicit_inverse.hpp"
 #include "stretto/statements/multivector.hpp"
 
 namespace stretto {
@@ -22,6 +24,11 @@ public:
         work(0, 0, z.rows());
     }
     virtual int parts() const { return 0; }  ///< that rows are handed on from; 0: it is not worth asking for
+    /// Blocks of rows of which each is applied to its rows of r alone, on any thread; 0: there are none.
+    virtual int blocks() const { return 0; }
+    virtual std::pair<Index, Index> block_rows(int /*block*/) const { return {}; }  ///< the first, and after the last
+    virtual void apply_block(int /*block*/, MultiVector<double> /*r*/, MultiVector<double> /*z*/,
+                             const RowWork* /*work*/) const {}
     virtual bool has_transpose() const { return true; }
     virtual bool symmetric() const { return true; }  ///< M is, where A is: what methods for SPD matrices need
     virtual bool varies() const { return false; }    ///< M depends on r: only flexible methods may use it
@@ -32,6 +39,8 @@ public:
     /// Collective. Follows the matrix that it was made from, and which must still be there, to new values in the same
     /// places. False: it cannot, and is to be made anew. Throws InputError as when it is made.
     virtual bool update() { return false; }
+    /// Its numbers as they are now, where they are of one of the kinds there and few enough to be written down.
+    virtual ExplicitInverse explicit_inverse() const { return {}; }
 };
 
 }  // namespace stretto

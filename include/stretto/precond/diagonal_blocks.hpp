@@ -22,6 +22,10 @@ public:
     double stored() const override { return stored_; }
     std::vector<std::string> remarks() const override;
 
+    Index rows() const { return rows_; }
+    /// In order of rows.
+    const std::vector<HMatrix::DiagonalBlock>& inverses() const { return inverses_; }
+
 private:
     void invert();
     void gather(const HMatrix& A);

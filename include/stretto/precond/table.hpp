@@ -48,6 +48,10 @@ struct PreconditionerKind {
 /// All of them, in the order in which lists show them.
 std::span<const PreconditionerKind> preconditioners();
 
+/// Blocks of up to so many rows are written down as dense inverses where a preconditioner is asked for its numbers
+/// (Preconditioner::explicit_inverse).
+inline constexpr Index most_dense_rows = 64;
+
 /// Whether `amg` can be made: it needs hypre.
 bool amg_is_built();
 

@@ -60,6 +60,8 @@ public:
     /// y = A x where the halo's values stand at halo_values(m): what is left of apply when they have come otherwise.
     void apply_local(MultiVector<T> x, MultiVector<T> y) const;
     T* halo_values(int columns) const { return halo_.values(columns); }
+    const Halo<T>& halo() const { return halo_; }
+    const LocalMatrix<T>& rows_here() const { return local_; }
 
     /// Collective. Gets ready to multiply several times in a row with one exchange (MatrixPowers). Returns how often:
     /// h, or 1 where the rows that more than one rank would multiply are more than half of some rank's own.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
@@ -29,6 +30,14 @@ public:
     /// first call with a given m.
     Pending start(const T* x, int m, int threads = 1) const;
     T* values(int m) const { return exchange(m).halo.data(); }
+    /// For vectors that are elsewhere: the messages that bring `packed`, m columns of send_rows(), row by row, to the
+    /// neighbours, and theirs to `values`.
+    struct Plan {
+        std::vector<Message> receives, sends;
+    };
+    const std::vector<Index>& send_rows() const { return send_rows_; }
+    Plan plan(std::span<T> packed, std::span<T> values, int m) const;
+    Pending start(const Plan& plan) const { return comm_->start_exchange(plan.receives, plan.sends); }
     /// The way back: adds what stands at values(m) to the rows of y that the owners have.
     void add_back(T* y, int m) const;
 
@@ -39,7 +48,7 @@ private:
     };
     struct Exchange {
         Buffer<T> halo, packed;
-        std::vector<Message> receives, sends;
+        Plan plan;
     };
     Exchange& exchange(int columns) const;
 

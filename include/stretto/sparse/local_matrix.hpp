@@ -43,6 +43,17 @@ public:
     /// The same in the interface rows, which have columns in the halo.
     void multiply_interface(MultiVector<T> x, const T* halo, MultiVector<T> y, const RowWork* work) const;
 
+    // ---- the same by part ----
+    std::span<const RowInterval> interior(int part) const { return interior_[static_cast<std::size_t>(part)]; }
+    /// Calls work(row) for the interface rows of a part.
+    template <class Work>
+    void each_interface_row(int part, Work&& work) const {
+        for (const auto& each : interface_[static_cast<std::size_t>(part)]) work(each.row);
+    }
+    /// `comm`: null, or lets what is in flight advance.
+    void multiply_interior(int part, Comm* comm, MultiVector<T> x, MultiVector<T> y, const RowWork* work) const;
+    void multiply_interface(int part, MultiVector<T> x, const T* halo, MultiVector<T> y, const RowWork* work) const;
+
     /// Entries of a row: columns increase, the halo's come last.
     struct Row {
         std::span<const Index> columns;

@@ -26,7 +26,7 @@ struct VectorTerm {
 template <class T>
 struct CoefficientTerm {
     using value_type = T;
-    Scalars<T> scalars;
+    ScalarsOf<T> scalars;
 };
 
 template <class L, class R>
@@ -84,7 +84,7 @@ auto operator-(const L& left, const R& right) {
     return Difference<Term<L>, Term<R>>{term(left), term(right)};
 }
 template <class T, VectorExpression E>
-auto operator*(const Scalars<T>& coefficient, const E& e) {
+auto operator*(const ScalarsOf<T>& coefficient, const E& e) {
     return Product<CoefficientTerm<T>, Term<E>>{{coefficient}, term(e)};
 }
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "stretto/core/types.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -25,11 +26,17 @@ public:
     int columns() const { return columns_; }
     std::size_t size() const { return static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_); }
 
-    T& operator()(Index row, int column = 0) const {
+    T& operator()(Index row, int column = 0) const
+        requires OnHost<T>
+    {
         return data_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) +
                      static_cast<std::size_t>(column)];
     }
-    std::span<T> values() const { return {data_, size()}; }
+    std::span<T> values() const
+        requires OnHost<T>
+    {
+        return {data_, size()};
+    }
     operator MultiVector<const T>() const
         requires(!std::is_const_v<T>)
     {

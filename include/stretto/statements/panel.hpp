@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/statements/multivector.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -40,7 +41,7 @@ private:
 
 /// Entries from one on of a SmallMatrix. How many, the panels say that it is used with.
 template <class T>
-struct SmallView {
+struct SmallViewOf {
     const T* data = nullptr;
     std::size_t row_stride = 0, entry_stride = 0;
     const T* operator()(int i, int k) const {
@@ -50,22 +51,22 @@ struct SmallView {
 
 /// A small dense matrix for each right-hand side, the same on every rank: the coefficients of panels.
 template <class T>
-class SmallMatrix {
+class SmallMatrixOf {
 public:
-    SmallMatrix(int rows, int cols, int columns, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+    SmallMatrixOf(int rows, int cols, int columns, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
         : cols_(static_cast<std::size_t>(cols)),
           columns_(static_cast<std::size_t>(columns)),
           values_(static_cast<std::size_t>(rows) * cols_ * columns_, memory) {}
-    SmallMatrix(const SmallMatrix& other)
+    SmallMatrixOf(const SmallMatrixOf& other)
         : cols_(other.cols_), columns_(other.columns_), values_(other.values_, other.values_.get_allocator()) {}
-    SmallMatrix& operator=(const SmallMatrix&) = delete;
+    SmallMatrixOf& operator=(const SmallMatrixOf&) = delete;
 
     /// Entry (i, k) of the matrix of right-hand side j.
     T& operator()(int i, int k, int j) { return values_[place(i, k) + static_cast<std::size_t>(j)]; }
     const T& operator()(int i, int k, int j) const { return values_[place(i, k) + static_cast<std::size_t>(j)]; }
 
     /// The matrix without the rows above i and the columns before k.
-    SmallView<T> from(int i, int k) const { return {values_.data() + place(i, k), cols_ * columns_, columns_}; }
+    SmallViewOf<T> from(int i, int k) const { return {values_.data() + place(i, k), cols_ * columns_, columns_}; }
     /// Its m numbers at (i, k).
     T* entry(int i, int k) { return values_.data() + place(i, k); }
 
@@ -80,5 +81,11 @@ private:
     std::size_t cols_, columns_;
     std::pmr::vector<T> values_;
 };
+
+/// Those of panels of T.
+template <class T>
+using SmallView = SmallViewOf<Number<T>>;
+template <class T>
+using SmallMatrix = SmallMatrixOf<Number<T>>;
 
 }  // namespace stretto

@@ -27,7 +27,7 @@ struct PanelAssign {
     static constexpr bool panels = true;
     Panel<T> target, start, panel;
     SmallView<T> coefficients, divisor;
-    T sign;
+    Number<T> sign;
 
     void touch(Pass& pass) const {
         for (int k = 0; k < panel.count(); ++k) pass.read(panel[k].data());
@@ -39,7 +39,7 @@ struct PanelAssign {
     void for_each_call(F&& f) const {
         if (!divisor.data || panel.count() == 0) return f(*this);
         f(PanelAssign{target, start, panel, coefficients, {}, sign});
-        f(PanelAssign{target, target, target.part(0, 0), {}, divisor, T{1}});
+        f(PanelAssign{target, target, target.part(0, 0), {}, divisor, Number<T>{1}});
     }
 };
 
@@ -64,11 +64,11 @@ Combination<T> operator*(const Panel<T>& panel, const SmallView<T>& coefficients
 }
 template <class T>
 PanelAssign<T> operator-(const Panel<T>& start, const Combination<T>& all) {
-    return {{}, start, all.panel, all.coefficients, {}, T{-1}};
+    return {{}, start, all.panel, all.coefficients, {}, Number<T>{-1}};
 }
 template <class T>
 PanelAssign<T> operator+(const Panel<T>& start, const Combination<T>& all) {
-    return {{}, start, all.panel, all.coefficients, {}, T{1}};
+    return {{}, start, all.panel, all.coefficients, {}, Number<T>{1}};
 }
 template <class T>
 PanelAssign<T> operator/(PanelAssign<T> all, const SmallView<T>& divisor) {
@@ -77,7 +77,7 @@ PanelAssign<T> operator/(PanelAssign<T> all, const SmallView<T>& divisor) {
 }
 template <class T>
 PanelAssign<T> operator/(const Panel<T>& start, const SmallView<T>& divisor) {
-    return {{}, start, start.part(0, 0), {}, divisor, T{1}};
+    return {{}, start, start.part(0, 0), {}, divisor, Number<T>{1}};
 }
 template <class T>
 PanelAssign<T> operator<<=(const Panel<T>& target, PanelAssign<T> all) {
@@ -86,7 +86,7 @@ PanelAssign<T> operator<<=(const Panel<T>& target, PanelAssign<T> all) {
 }
 template <class T>
 PanelAssign<T> operator<<=(const Panel<T>& target, const Combination<T>& all) {
-    return {target, target.part(0, 0), all.panel, all.coefficients, {}, T{1}};
+    return {target, target.part(0, 0), all.panel, all.coefficients, {}, Number<T>{1}};
 }
 template <class T>
 PanelDots<T> dots(const Panel<T>& left, const Panel<T>& right) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "stretto/measure/traffic.hpp"
 
@@ -27,6 +29,14 @@ public:
     }
     Traffic traffic() const { return traffic_; }
     int vectors() const { return vectors_; }
+    /// Calls f(vector, written) with what was read before it was written, and with what was written.
+    template <class F>
+    void for_each_vector(F&& f) const {
+        for (const Entry& entry : std::span(entries_).first(count_))
+            for (std::ptrdiff_t at = 0; at < std::max<std::ptrdiff_t>(entry.length, 1);
+                 at += std::max<std::ptrdiff_t>(entry.stride, 1))
+                f(static_cast<const void*>(entry.first + at), entry.written);
+    }
 
 private:
     /// Vectors at equal distances, as those of panels are: so that there are few entries.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 namespace stretto {
 
 /// What a type of values decides: here alone. As it stands, for real values; another type is a specialisation.
@@ -18,6 +21,17 @@ template <>
 struct ScalarTraits<float> : ScalarTraits<double> {
     using Real = float;
 };
+
+/// The numbers that values of T are: the type of coefficients and sums, which are on the host wherever vectors are.
+template <class T>
+struct NumberOf {
+    using type = T;
+};
+template <class T>
+using Number = typename NumberOf<std::remove_const_t<T>>::type;
+/// Whether vectors of T are in the memory of this process, where anybody may look at their elements.
+template <class T>
+concept OnHost = std::same_as<std::remove_const_t<T>, Number<T>>;
 
 template <class T>
 using real_of = typename ScalarTraits<T>::Real;

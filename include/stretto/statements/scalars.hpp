@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "stretto/core/types.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -16,15 +17,15 @@ namespace stretto {
 /// products vanish; this rule keeps all its coefficients at zero from then on, without a test in any method.
 /// Breakdown is noticed by testing the denominator (Verdict::unless_nonzero), never by waiting for a NaN.
 template <class T>
-class Scalars {
+class ScalarsOf {
 public:
     using value_type = T;
 
-    explicit Scalars(int columns, T value = T{}) : columns_(columns) { std::fill_n(values_.begin(), columns, value); }
-    Scalars(const Scalars& other) : columns_(other.columns_) {
+    explicit ScalarsOf(int columns, T value = T{}) : columns_(columns) { std::fill_n(values_.begin(), columns, value); }
+    ScalarsOf(const ScalarsOf& other) : columns_(other.columns_) {
         std::copy_n(other.values_.begin(), columns_, values_.begin());
     }
-    Scalars& operator=(const Scalars& other) {
+    ScalarsOf& operator=(const ScalarsOf& other) {
         columns_ = other.columns_;
         std::copy_n(other.values_.begin(), columns_, values_.begin());
         return *this;
@@ -36,27 +37,27 @@ public:
     T* data() { return values_.data(); }
     const T* data() const { return values_.data(); }
 
-    friend Scalars operator+(const Scalars& a, const Scalars& b) { return zip(a, b, std::plus<>{}); }
-    friend Scalars operator-(const Scalars& a, const Scalars& b) { return zip(a, b, std::minus<>{}); }
-    friend Scalars operator*(const Scalars& a, const Scalars& b) { return zip(a, b, std::multiplies<>{}); }
-    friend Scalars operator/(const Scalars& a, const Scalars& b) {
+    friend ScalarsOf operator+(const ScalarsOf& a, const ScalarsOf& b) { return zip(a, b, std::plus<>{}); }
+    friend ScalarsOf operator-(const ScalarsOf& a, const ScalarsOf& b) { return zip(a, b, std::minus<>{}); }
+    friend ScalarsOf operator*(const ScalarsOf& a, const ScalarsOf& b) { return zip(a, b, std::multiplies<>{}); }
+    friend ScalarsOf operator/(const ScalarsOf& a, const ScalarsOf& b) {
         return zip(a, b, [](T x, T y) { return y == T{} ? T{} : x / y; });
     }
-    friend Scalars operator-(const Scalars& a) {
+    friend ScalarsOf operator-(const ScalarsOf& a) {
         return zip(a, a, [](T x, T) { return -x; });
     }
-    friend Scalars operator*(T a, const Scalars& b) {
+    friend ScalarsOf operator*(T a, const ScalarsOf& b) {
         return zip(b, b, [a](T x, T) { return a * x; });
     }
     /// Square root; rounding below zero counts as zero.
-    friend Scalars sqrt(const Scalars& a) {
+    friend ScalarsOf sqrt(const ScalarsOf& a) {
         return zip(a, a, [](T x, T) { return x < T{} ? T{} : std::sqrt(x); });
     }
 
 private:
     template <class F>
-    static Scalars zip(const Scalars& a, const Scalars& b, F&& f) {
-        Scalars result(a.columns_);
+    static ScalarsOf zip(const ScalarsOf& a, const ScalarsOf& b, F&& f) {
+        ScalarsOf result(a.columns_);
         for (int j = 0; j < a.columns_; ++j) result[j] = f(a[j], b[j]);
         return result;
     }
@@ -64,5 +65,9 @@ private:
     int columns_;
     std::array<T, max_columns> values_;  // only the first columns_ are ever read or copied
 };
+
+/// Those of vectors of T.
+template <class T>
+using Scalars = ScalarsOf<Number<T>>;
 
 }  // namespace stretto

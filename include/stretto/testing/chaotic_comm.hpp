@@ -106,6 +106,11 @@ private:
         return Clock::now();
     }
 
+    /// Any of those under way may be waited for with it.
+    bool is_complete(int) override {
+        return std::ranges::all_of(slots_, [](Slot& slot) { return !slot.used || slot.pending.complete(); });
+    }
+
     std::deque<Slot> slots_;
     std::uint64_t random_;
     std::int64_t sums_waited_ = 0;

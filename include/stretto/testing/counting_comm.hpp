@@ -61,6 +61,8 @@ private:
         return ready;
     }
 
+    bool is_complete(int ticket) override { return under_way_[static_cast<std::size_t>(ticket)].pending.complete(); }
+
     struct Entry {
         Pending pending;
         bool used = false;

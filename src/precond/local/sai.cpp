@@ -42,6 +42,7 @@ public:
                                    inverse_.start.size() * sizeof(Index));
     }
     double vector_passes() const override { return 2; }
+    const Block* sparse_inverse() const override { return &inverse_; }
 
 private:
     Block inverse_;

@@ -51,6 +51,7 @@ public:
     virtual void solve_transpose(const double* r, double* z, int m) const = 0;
     virtual double stored() const = 0;         ///< bytes of the solver itself, all of them read once by a solve
     virtual double vector_passes() const = 0;  ///< reads and writes of an n × m vector in a solve
+    virtual const Block* sparse_inverse() const { return nullptr; }  ///< where z is just a sparse product
     Repairs repairs;
 };
 

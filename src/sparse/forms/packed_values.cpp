@@ -18,11 +18,6 @@ std::size_t PackedValues<T>::Survey::slot(T value) const {
 }
 
 template <class T>
-int PackedValues<T>::Survey::find(T value) const {
-    return numbers_[slot(value)];
-}
-
-template <class T>
 void PackedValues<T>::Survey::see(T value) {
     single_ = single_ && static_cast<T>(static_cast<Single>(value)) == value;
     if (!few_) return;

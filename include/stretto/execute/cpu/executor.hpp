@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -82,6 +83,8 @@ public:
             for (int j = 0; j < v.columns(); ++j) v(row, j) = static_cast<T>(uniform(seed, first_row + row, j));
         });
     }
+    void upload(std::span<const T> values, MultiVector<T> v) const { std::ranges::copy(values, v.data()); }
+    void download(MultiVector<T> v, std::span<T> values) const { std::ranges::copy(v.values(), values.begin()); }
     std::vector<double> largest(MultiVector<T> v) const {
         std::vector<double> most(static_cast<std::size_t>(threads_) * columns_, 0);
         for_each_share(v, [&, width = columns_](std::size_t begin, std::size_t end, int t) {
@@ -101,23 +104,22 @@ public:
     /// Runs the statements over `rows` rows; the dot products of this rank, K × m values, go to `dots`.
     template <class... S>
     void run(Index rows, double* dots, const S&... statements) {
-        const auto total = static_cast<std::size_t>(rows);
-        // Waking the threads costs more than a short vector takes.
-        const int threads = total * columns_ < serial_below ? 1 : threads_;
+        const int threads = shares(rows);
+        if (formulation_ == Formulation::merged) {
+            const auto group = bind(threads, statements...);
+            pass(rows, group);
+            return fold(group, dots);
+        }
         const std::size_t sums = begin(threads, statements...);
         auto binding = make_binding((has_panels<S> || ...));
-        if (formulation_ == Formulation::merged) {
-            const auto bound = CpuKind<Group<S...>>::bind(binding, statements...);
-            pass(total, threads, sums, lanes_together(sums, statements...), bound);
-        } else {
-            const auto call = [&]<class Call>(const Call& s) {
-                const Ledger::Watch watch(Call::dots > 0 ? ledger_ : nullptr, Kernel::dots);
-                coefficients_.clear();
-                pass(total, threads, sums, lanes_, CpuKind<Call>::bind(s, binding));
-            };
-            (for_each_statement([&](const auto& s) { for_each_call(call, s); }, statements), ...);
-        }
-        fold_all(threads, sums, dots, statements...);
+        const auto call = [&]<class Call>(const Call& s) {
+            const Ledger::Watch watch(Call::dots > 0 ? ledger_ : nullptr, Kernel::dots);
+            coefficients_.clear();
+            const auto bound = CpuKind<Call>::bind(s, binding);
+            pass(rows, BoundGroup<std::decay_t<decltype(bound)>>{bound, threads, 0, sums, lanes_});
+        };
+        (for_each_statement([&](const auto& s) { for_each_call(call, s); }, statements), ...);
+        fold(threads, sums, count_dots(statements...), dots);
     }
 
     /// Runs statements on rows as a product finishes them: `product(work)` calls work(part, begin, end) with each row
@@ -125,26 +127,65 @@ public:
     template <class Product, class... S>
     void run_with(int parts, Product&& product, double* dots, const S&... statements) {
         static_assert((!has_panels<S> && ...));
-        const std::size_t sums = begin(parts, statements...);
-        auto binding = make_binding(false);
-        const auto bound = CpuKind<Group<S...>>::bind(binding, statements...);
-        const std::size_t lanes = lanes_together(sums, statements...);
-        const auto work = [&](int part, Index begin, Index end) {
-            sum_of<T>* const accumulators = accumulators_.data() + static_cast<std::size_t>(part) * sums;
-            const std::size_t last = static_cast<std::size_t>(end) * columns_;
-            for (std::size_t at = static_cast<std::size_t>(begin) * columns_; at < last; at += lanes)
-                bound.run(at, std::min(lanes, last - at), accumulators);
-        };
+        const auto group = bind(parts, statements...);
+        const auto work = [&](int part, Index begin, Index end) { run_rows(group, part, begin, end); };
         product(RowWork(work));
-        fold_all(parts, sums, dots, statements...);
+        fold(group, dots);
+    }
+
+    // ---- the same in steps, which an executor of tasks takes (tasks/executor.hpp) ----
+
+    /// A group, merged, with its coefficients, which stay until the next one is bound, and what its dot products add
+    /// up in, for so many threads.
+    template <class Bound>
+    struct BoundGroup {
+        Bound bound;
+        int threads, dots;
+        std::size_t sums;   // of a thread
+        std::size_t lanes;  // of a block
+    };
+    template <class... S>
+    auto bind(int threads, const S&... statements) {
+        const std::size_t sums = begin(threads, statements...);
+        auto binding = make_binding((has_panels<S> || ...));
+        const auto bound = CpuKind<Group<S...>>::bind(binding, statements...);
+        return BoundGroup<std::decay_t<decltype(bound)>>{bound, threads, count_dots(statements...), sums,
+                                                         lanes_together(sums, statements...)};
+    }
+    /// On how many threads so many rows are: waking them costs more than a short vector takes.
+    int shares(Index rows) const { return static_cast<std::size_t>(rows) * columns_ < serial_below ? 1 : threads_; }
+    /// What thread t does of a group.
+    template <class Bound>
+    void run_share(const BoundGroup<Bound>& group, Index rows, int t) {
+        const RowShare mine(static_cast<std::size_t>(rows), t, group.threads);
+        const std::size_t lanes = group.lanes, first = mine.begin * columns_, size = mine.end * columns_ - first;
+        sum_of<T>* const sums = accumulators_.data() + static_cast<std::size_t>(t) * group.sums;
+        const std::size_t blocks = size / lanes, rest = size - blocks * lanes;
+        Pieces(comm_, t, blocks_of_a_piece)(0, blocks, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t block = begin; block < end; ++block) group.bound.run(first + block * lanes, lanes, sums);
+        });
+        if (rest > 0) group.bound.run(first + blocks * lanes, rest, sums);
+    }
+    /// The same on rows that a product has finished.
+    template <class Bound>
+    void run_rows(const BoundGroup<Bound>& group, int part, Index begin, Index end) {
+        sum_of<T>* const sums = accumulators_.data() + static_cast<std::size_t>(part) * group.sums;
+        const std::size_t last = static_cast<std::size_t>(end) * columns_;
+        for (std::size_t at = static_cast<std::size_t>(begin) * columns_; at < last; at += group.lanes)
+            group.bound.run(at, std::min(group.lanes, last - at), sums);
+    }
+    /// The dot products, when all threads are done.
+    template <class Bound>
+    void fold(const BoundGroup<Bound>& group, double* dots) const {
+        fold(group.threads, group.sums, group.dots, dots);
     }
 
 private:
     /// Rows begin … end − 1 of a vector, on the thread t that runs statements on them too: work(begin, end[, t]).
     template <class Work>
     void for_each_share(MultiVector<T> v, Work&& work) const {
-        parallel(v.size() < serial_below ? 1 : threads_, [&](int t, int all) {
-            const Share mine(static_cast<std::size_t>(v.rows()), t, all);
+        parallel(shares(v.rows()), [&](int t, int all) {
+            const RowShare mine(static_cast<std::size_t>(v.rows()), t, all);
             if constexpr (requires { work(mine.begin, mine.end, t); })
                 work(mine.begin, mine.end, t);
             else
@@ -186,12 +227,6 @@ private:
             if (arrays > 0) return about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
         }
         return lanes_;
-    }
-
-    template <class... S>
-    void fold_all(int threads, std::size_t sums, double* dots, const S&... statements) const {
-        std::size_t place = 0;
-        (for_each_statement([&](const auto& s) { dots = fold(s, threads, sums, place, dots); }, statements), ...);
     }
 
     // Measured with 15 arrays: 48 to 64 lanes are best, 72 cost a tenth, 112 a fifth; with 25, 24 to 32 are, and 64
@@ -236,27 +271,15 @@ private:
     Binding<T> make_binding(bool panels) { return {coefficients_, columns_, lanes_, !panels}; }
 
     // ---- one pass over memory ----
-    template <class S>
-    void pass(std::size_t rows, int threads, std::size_t sums, std::size_t lanes, const S& statement) {
-        const std::size_t blocks = rows * columns_ / lanes;
-        const std::size_t rest = rows * columns_ - blocks * lanes;
-        parallel(threads, [&](int t, int all) {
-            sum_of<T>* const accumulators = accumulators_.data() + static_cast<std::size_t>(t) * sums;
-            const Share mine(blocks, t, all);
-            Pieces(comm_, t, blocks_of_a_piece)(mine.begin, mine.end, [&](std::size_t begin, std::size_t end) {
-                for (std::size_t block = begin; block < end; ++block) statement.run(block * lanes, lanes, accumulators);
-            });
-            if (t == all - 1 && rest > 0) statement.run(blocks * lanes, rest, accumulators);
-        });
+    template <class Bound>
+    void pass(Index rows, const BoundGroup<Bound>& group) {
+        parallel(group.threads, [&](int t, int) { run_share(group, rows, t); });
     }
 
     // ---- lanes into columns, threads and lanes in order ----
-    template <class S>
-    double* fold(const S& s, int threads, std::size_t sums, std::size_t& place, double* dots) const {
-        const auto count = static_cast<std::size_t>(count_dots_of(s));
-        if (count == 0) return dots;
-        const std::size_t lanes = lanes_of(s) / count;
-        for (std::size_t k = 0; k < count; ++k, place += lanes)
+    void fold(int threads, std::size_t sums, int count, double* dots) const {
+        const std::size_t lanes = period();
+        for (std::size_t place = 0; place < static_cast<std::size_t>(count) * lanes; place += lanes)
             for (std::size_t j = 0; j < columns_; ++j) {
                 double sum = 0;
                 for (std::size_t t = 0; t < static_cast<std::size_t>(threads); ++t)
@@ -264,7 +287,6 @@ private:
                         sum += accumulators_[t * sums + place + lane];
                 *dots++ = sum;
             }
-        return dots;
     }
 
     std::size_t columns_;

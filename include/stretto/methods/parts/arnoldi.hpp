@@ -83,7 +83,7 @@ public:
         check_cycle(rr);
         if (stop_.restarted(rr)) return false;
         const auto beta = sqrt(natural_);
-        V_.run(Q[0] <<= (Scalars<T>(V_.width(), T{1}) / beta) * Q[0]);
+        V_.run(Q[0] <<= (Scalars<T>(V_.width(), Number<T>{1}) / beta) * Q[0]);
         for (int j = 0; j < V_.width(); ++j) {
             at(j) = {.start = std::sqrt(double{rr[j]}), .estimate = rr[j], .active_in_cycle = stop_.active(j)};
             g_(0, 0, j) = beta[j];
@@ -97,7 +97,7 @@ public:
     /// v_j is q_j and v_{j+1} = A M⁻¹ v_j, until R and B are told otherwise.
     void start_at(int j) {
         for (int k = 0; k < R.columns(); ++k) {
-            for (int i = 0; i <= j; ++i) R(i, j, k) = B(i, j, k) = T{};
+            for (int i = 0; i <= j; ++i) R(i, j, k) = B(i, j, k) = 0;
             R(j, j, k) = B(j + 1, j, k) = 1;
         }
     }
@@ -121,7 +121,7 @@ public:
         enough_ = stop_.estimated(iterations_ + done_, rr);
         for (int j = 0; j < V_.width(); ++j) {
             at(j).active_in_cycle = at(j).active_in_cycle && stop_.above_target(j);
-            if (!active_in_cycle(j)) R(c + 1, c + 1, j) = H(c + 1, c, j) = T{};
+            if (!active_in_cycle(j)) R(c + 1, c + 1, j) = H(c + 1, c, j) = 0;
         }
         return enough();
     }
@@ -160,8 +160,8 @@ public:
 
 private:
     struct Column {
-        double start = 0;  ///< ‖b − Ax‖ where the cycle began
-        T estimate{};      ///< ‖b − Ax‖², by the recurrence
+        double start = 0;      ///< ‖b − Ax‖ where the cycle began
+        Number<T> estimate{};  ///< ‖b − Ax‖², by the recurrence
         bool active_in_cycle = false, broken = false;
         int used = 0;
     };
@@ -180,7 +180,7 @@ private:
         M_.apply(r, Q[0]);
         auto [rr, natural] = V_.start(dot(r, r), dot(Q[0], Q[0])).wait();
         natural_ = natural;
-        for (int j = 0; j < V_.width(); ++j) ratio_[j] = natural[j] > T{} ? rr[j] / natural[j] : T{1};
+        for (int j = 0; j < V_.width(); ++j) ratio_[j] = natural[j] > 0 ? rr[j] / natural[j] : Number<T>{1};
         return rr;
     }
 
@@ -189,7 +189,7 @@ private:
         bool some = false;
         for (int j = 0; j < V_.width(); ++j) {
             const bool worse = stop_.active(j) && !(double{rr[j]} <= 4 * at(j).start * at(j).start);
-            undo_[j] = worse ? T{1} : T{};
+            undo_[j] = worse ? Number<T>{1} : Number<T>{};
             at(j).broken = at(j).broken || worse;
             some = some || worse;
         }
@@ -209,7 +209,7 @@ private:
 
     void hessenberg(int c, int j) {
         for (int i = 0; i <= c + 1; ++i) {
-            T sum{};
+            Number<T> sum{};
             for (int k = i; k <= c + 1; ++k) sum += R(i, k, j) * B(k, c, j);
             for (int k = std::max(0, i - 1); k < c; ++k) sum -= H(i, k, j) * R(k, c, j);
             H(i, c, j) = sum / R(c, c, j);
@@ -220,13 +220,15 @@ private:
     void rotate(int c, int j) {
         for (int i = 0; i <= c + 1; ++i) U_(i, c, j) = H(i, c, j);
         for (int i = 0; i < c; ++i) {
-            const T cs = rotations_(i, 0, j), sn = rotations_(i, 1, j), upper = U_(i, c, j), lower = U_(i + 1, c, j);
+            const Number<T> cs = rotations_(i, 0, j), sn = rotations_(i, 1, j), upper = U_(i, c, j),
+                            lower = U_(i + 1, c, j);
             U_(i, c, j) = cs * upper + sn * lower;
             U_(i + 1, c, j) = cs * lower - sn * upper;
         }
-        const T norm = std::hypot(U_(c, c, j), U_(c + 1, c, j));
-        if (!(norm > T{}) || !std::isfinite(norm)) return breaks(j);
-        const T cs = rotations_(c, 0, j) = U_(c, c, j) / norm, sn = rotations_(c, 1, j) = U_(c + 1, c, j) / norm;
+        const Number<T> norm = std::hypot(U_(c, c, j), U_(c + 1, c, j));
+        if (!(norm > 0) || !std::isfinite(norm)) return breaks(j);
+        const Number<T> cs = rotations_(c, 0, j) = U_(c, c, j) / norm,
+                        sn = rotations_(c, 1, j) = U_(c + 1, c, j) / norm;
         U_(c, c, j) = norm;
         g_(c + 1, 0, j) = -sn * g_(c, 0, j);
         g_(c, 0, j) = cs * g_(c, 0, j);
@@ -236,7 +238,7 @@ private:
 
     void solve(int j) {
         for (int i = at(j).used - 1; i >= 0; --i) {
-            T sum = g_(i, 0, j);
+            Number<T> sum = g_(i, 0, j);
             for (int k = i + 1; k < at(j).used; ++k) sum -= U_(i, k, j) * y_(k, 0, j);
             y_(i, 0, j) = sum / U_(i, i, j);
         }
@@ -251,7 +253,7 @@ private:
     Panel<T> Z_;  // M⁻¹ Q, of a flexible M
     SmallMatrix<T> U_, g_, y_, rotations_;
     std::pmr::vector<Column> columns_;
-    Scalars<T> natural_{V_.width()}, ratio_{V_.width(), T{1}}, undo_{V_.width()};
+    Scalars<T> natural_{V_.width()}, ratio_{V_.width(), Number<T>{1}}, undo_{V_.width()};
     int iterations_ = 0, cycles_ = 0, done_ = 0;
     bool fell_short_ = false, enough_ = false;
 };

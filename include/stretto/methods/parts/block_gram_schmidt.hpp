@@ -57,7 +57,7 @@ public:
         V_.start(dots(all, W(n)), dots(last, last)).wait(first_, 0, 0, n);
         n = project(K, first_, T1_, rows, n, first_.entry(rows + n, 0));
         if (n == 0) return 0;
-        if (kind == pip || most_lost_ <= OrthogonalityLoss<T>::tolerable) {
+        if (kind == pip || most_lost_ <= OrthogonalityLoss<Number<T>>::tolerable) {
             V_.run(W(n) <<= (W(n) - Q * S1) / T1);
             compose_coefficients(K, rows, n, false);
             return n;
@@ -75,12 +75,12 @@ public:
 private:
     /// T := Cholesky factor of WᵀW − SᵀS, products being S on top of WᵀW.
     int project(const Arnoldi<T>& K, const SmallMatrix<T>& products, SmallMatrix<T>& triangle, int rows, int n,
-                const T* square_of_last) {
+                const Number<T>* square_of_last) {
         for (int column = 0; column < V_.width(); ++column)
             for (int c = 0; c < n; ++c) {
                 lengths_(c, 0, column) = products(rows + c, c, column);
                 for (int i = 0; i <= c; ++i) {
-                    T sum = products(rows + i, c, column);
+                    Number<T> sum = products(rows + i, c, column);
                     for (int k = 0; k < rows; ++k) sum -= products(k, i, column) * products(k, c, column);
                     triangle(i, c, column) = sum;
                 }
@@ -90,16 +90,16 @@ private:
 
     /// Cholesky in place, upper triangle; as many columns as are good for all that go on. A right-hand side that does
     /// not go on gets zeros.
-    int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n, const T* square_of_last = nullptr) {
-        constexpr T vanishing = 1e-14;
+    int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n, const Number<T>* square_of_last = nullptr) {
+        constexpr Number<T> vanishing = 1e-14;
         most_lost_ = 0;
         for (int column = 0; column < V_.width(); ++column) {
             if (!K.active_in_cycle(column)) {
-                for (int c = 0; c < n; ++c) triangle(c, c, column) = T{};
+                for (int c = 0; c < n; ++c) triangle(c, c, column) = 0;
                 continue;
             }
-            T lost{};
-            loss_.begin(square_of_last ? square_of_last[column] : T{1});
+            Number<T> lost{};
+            loss_.begin(square_of_last ? square_of_last[column] : Number<T>{1});
             const auto entry = [&](int i, int k) { return triangle(i, k, column); };
             const auto length = [&](int i) { return lengths_(i, 0, column); };
             for (int c = 0; c < n; ++c) {
@@ -115,8 +115,8 @@ private:
                     break;
                 }
                 triangle(c, c, column) = std::sqrt(triangle(c, c, column));
-                const T so_far = loss_.extend(0, c, entry, length);
-                if (!(so_far <= OrthogonalityLoss<T>::meaningless)) {
+                const Number<T> so_far = loss_.extend(0, c, entry, length);
+                if (!(so_far <= OrthogonalityLoss<Number<T>>::meaningless)) {
                     n = c;
                     break;
                 }
@@ -132,12 +132,12 @@ private:
         for (int column = 0; column < V_.width(); ++column)
             for (int c = 0; c < n; ++c) {
                 for (int i = 0; i < rows; ++i) {
-                    T sum = first_(i, c, column);
+                    Number<T> sum = first_(i, c, column);
                     for (int k = 0; k <= c && twice; ++k) sum += second_(i, k, column) * T1_(k, c, column);
                     K.R(i, rows + c, column) = sum;
                 }
                 for (int i = 0; i <= c; ++i) {
-                    T sum = twice ? T{} : T1_(i, c, column);
+                    Number<T> sum = twice ? Number<T>{} : T1_(i, c, column);
                     for (int k = i; k <= c && twice; ++k) sum += T2_(i, k, column) * T1_(k, c, column);
                     K.R(rows + i, rows + c, column) = sum;
                 }
@@ -147,8 +147,8 @@ private:
     Space<T>& V_;
     SmallMatrix<T> first_, second_, T1_, T2_;
     SmallMatrix<T> lengths_;  // squared, of the vectors whose factor is computed
-    OrthogonalityLoss<T> loss_;
-    T most_lost_{};
+    OrthogonalityLoss<Number<T>> loss_;
+    Number<T> most_lost_{};
 };
 
 }  // namespace stretto

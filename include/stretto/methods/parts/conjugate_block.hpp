@@ -63,14 +63,14 @@ public:
         for (int q = 0; q < V_.width(); ++q) {
             for (int i = 0; i < before; ++i)
                 for (int c = 0; c <= i; ++c) W_(i, c, q) = (AP_P(i, c, q) + AP_P(c, i, q)) / 2;
-            factor(before, q, [](int) { return T{}; });
+            factor(before, q, [](int) { return Number<T>{}; });
             for (int c = 0; c < n; ++c) {
                 for (int i = 0; i < before; ++i) B(i, c, q) = -AP_S(i, c, q);
                 solve(B, c, before, q);
             }
             for (int i = 0; i < before; ++i) a(i, 0, q) = P_r(i, q);
             solve_lower(a, 0, before, q);
-            lost_[q] = T{};
+            lost_[q] = 0;
             for (int i = 0; i < before; ++i) lost_[q] += a(i, 0, q) * a(i, 0, q);
             predict(q);
         }
@@ -95,12 +95,13 @@ public:
         R.clear();
         a.clear();
         for (int q = 0; q < V_.width(); ++q) {
-            lost_[q] = energy_[q] > T{} ? lost_[q] / energy_[q] : T{};
-            energy_[q] = T{};
+            lost_[q] = energy_[q] > 0 ? lost_[q] / energy_[q] : Number<T>{};
+            energy_[q] = 0;
             hidden_[static_cast<std::size_t>(q)] = false;
             if (!stop.active(q)) continue;
-            const T target = static_cast<T>(stop.columns()[q].target);
-            const int independent = factor(n_, q, [&](int i) { return i == 0 ? T{} : dependent * S_AS(i, i, q); });
+            const Number<T> target = static_cast<Number<T>>(stop.columns()[q].target);
+            const int independent =
+                factor(n_, q, [&](int i) { return i == 0 ? Number<T>{} : dependent * S_AS(i, i, q); });
             orthonormalise(independent, q);
             int good = 0;
             bool passes = false;
@@ -133,15 +134,15 @@ public:
     }
 
     /// Whether the step before this one has lost so much orthogonality, in some column.
-    bool loses(T much, const Verdict<T>& stop) const {
+    bool loses(Number<T> much, const Verdict<T>& stop) const {
         for (int q = 0; q < V_.width(); ++q)
             if (stop.active(q) && lost_[q] > much * much) return true;
         return false;
     }
 
     /// How far SᵀAS is from symmetric, for S of length one in the norm of A, in the column where it is farthest.
-    T asymmetry(const Verdict<T>& stop) const {
-        T most{};
+    Number<T> asymmetry(const Verdict<T>& stop) const {
+        Number<T> most{};
         for (int q = 0; q < V_.width(); ++q)
             for (int i = 0; i < n_ && stop.active(q); ++i)
                 for (int c = 0; c < i; ++c)
@@ -164,9 +165,9 @@ public:
             const auto above = [&](double theta) {  // θ SᵀAS − SᵀAM⁻¹AS is positive definite
                 for (int i = 0; i < m; ++i)
                     for (int c = 0; c <= i; ++c) {
-                        T sum = theta * S_AS(i, c, q) - (WB_(i, c, 0) + WB_(c, i, 0)) / 2;
+                        Number<T> sum = theta * S_AS(i, c, q) - (WB_(i, c, 0) + WB_(c, i, 0)) / 2;
                         for (int k = 0; k < c; ++k) sum -= FB_(i, k, 0) * FB_(c, k, 0);
-                        if (i == c && !(sum > T{})) return false;
+                        if (i == c && !(sum > 0)) return false;
                         FB_(i, c, 0) = i == c ? std::sqrt(sum) : sum / FB_(c, c, 0);
                     }
                 return true;
@@ -188,21 +189,21 @@ public:
 
 private:
     // A vector of S that loses more of its length, squared, tells no direction.
-    static constexpr T dependent = 1e-5;
+    static constexpr Number<T> dependent = 1e-5;
     // What is left of ‖r‖², of the terms that it is the difference of, is known no better.
-    static constexpr T resolution = 1e-10;
+    static constexpr Number<T> resolution = 1e-10;
 
-    T S_AS(int i, int c, int q) const { return (sum(i * n_ + c, q) + sum(c * n_ + i, q)) / 2; }
-    T AS_AS(int i, int c, int q) const { return sum((n_ + i) * n_ + c, q); }
-    T AP_S(int i, int c, int q) const { return sum((2 * n_ + i) * n_ + c, q); }
-    T AP_AS(int i, int c, int q) const { return AP_S(before_ + i, c, q); }
-    T AP_P(int i, int c, int q) const { return sum(2 * (n_ + before_) * n_ + i * before_ + c, q); }
-    T AP_AP(int i, int c, int q) const { return AP_P(before_ + i, c, q); }
-    T S_r(int i, int q) const { return sum(2 * (n_ + before_) * n_ + 2 * before_ * before_ + i, q); }
-    T AS_r(int i, int q) const { return S_r(n_ + i, q); }
-    T AP_r(int i, int q) const { return S_r(2 * n_ + i, q); }
-    T P_r(int i, int q) const { return AP_r(before_ + i, q); }
-    T sum(int k, int q) const { return sums(k, 0, q); }
+    Number<T> S_AS(int i, int c, int q) const { return (sum(i * n_ + c, q) + sum(c * n_ + i, q)) / 2; }
+    Number<T> AS_AS(int i, int c, int q) const { return sum((n_ + i) * n_ + c, q); }
+    Number<T> AP_S(int i, int c, int q) const { return sum((2 * n_ + i) * n_ + c, q); }
+    Number<T> AP_AS(int i, int c, int q) const { return AP_S(before_ + i, c, q); }
+    Number<T> AP_P(int i, int c, int q) const { return sum(2 * (n_ + before_) * n_ + i * before_ + c, q); }
+    Number<T> AP_AP(int i, int c, int q) const { return AP_P(before_ + i, c, q); }
+    Number<T> S_r(int i, int q) const { return sum(2 * (n_ + before_) * n_ + 2 * before_ * before_ + i, q); }
+    Number<T> AS_r(int i, int q) const { return S_r(n_ + i, q); }
+    Number<T> AP_r(int i, int q) const { return S_r(2 * n_ + i, q); }
+    Number<T> P_r(int i, int q) const { return AP_r(before_ + i, q); }
+    Number<T> sum(int k, int q) const { return sums(k, 0, q); }
 
     template <class Value>
     Scalars<T> each(Value value) const {
@@ -215,7 +216,7 @@ private:
     void predict(int q) {
         for (int c = 0; c < n_; ++c)
             for (int i = 0; i < before_; ++i) {
-                T w = AP_S(i, c, q), f = AP_AS(i, c, q);
+                Number<T> w = AP_S(i, c, q), f = AP_AS(i, c, q);
                 for (int k = 0; k < before_; ++k) {
                     w += AP_P(i, k, q) * B(k, c, q);
                     f += AP_AP(i, k, q) * B(k, c, q);
@@ -224,7 +225,7 @@ private:
                 FB_(i, c, 0) = f;
             }
         for (int i = 0; i < n_; ++i) {
-            T g = S_r(i, q), h = AS_r(i, q);
+            Number<T> g = S_r(i, q), h = AS_r(i, q);
             for (int k = 0; k < before_; ++k) {
                 g += B(k, i, q) * P_r(k, q);
                 h += B(k, i, q) * AP_r(k, q);
@@ -232,7 +233,7 @@ private:
             g_(i, 0, q) = g;
             h_(i, 0, q) = h;
             for (int c = 0; c <= i; ++c) {
-                T w = S_AS(i, c, q), f = AS_AS(i, c, q);
+                Number<T> w = S_AS(i, c, q), f = AS_AS(i, c, q);
                 for (int k = 0; k < before_; ++k) {
                     w += AP_S(k, i, q) * B(k, c, q) + B(k, i, q) * WB_(k, c, 0);
                     f += AP_AS(k, i, q) * B(k, c, q) + B(k, i, q) * FB_(k, c, 0);
@@ -248,15 +249,15 @@ private:
     template <class Least>
     int factor(int n, int q, Least least) {
         for (int i = 0; i < n; ++i) {
-            T pivot = W_(i, i, q);
+            Number<T> pivot = W_(i, i, q);
             for (int c = 0; c < i; ++c) {
-                T entry = W_(i, c, q);
+                Number<T> entry = W_(i, c, q);
                 for (int k = 0; k < c; ++k) entry -= L_(i, k, q) * L_(c, k, q);
                 L_(i, c, q) = entry / L_(c, c, q);
                 pivot -= L_(i, c, q) * L_(i, c, q);
             }
             if (!(pivot > least(i))) {
-                for (int k = i; k < n; ++k) L_(k, k, q) = T{};
+                for (int k = i; k < n; ++k) L_(k, k, q) = 0;
                 return i;
             }
             L_(i, i, q) = std::sqrt(pivot);
@@ -268,7 +269,7 @@ private:
     void solve_lower(SmallMatrix<T>& X, int c, int n, int q) const {
         for (int i = 0; i < n; ++i) {
             for (int k = 0; k < i; ++k) X(i, c, q) -= L_(i, k, q) * X(k, c, q);
-            X(i, c, q) = L_(i, i, q) == T{} ? T{} : X(i, c, q) / L_(i, i, q);
+            X(i, c, q) = L_(i, i, q) == 0 ? Number<T>{} : X(i, c, q) / L_(i, i, q);
         }
     }
     /// X(:, c) := W⁻¹ X(:, c).
@@ -276,7 +277,7 @@ private:
         solve_lower(X, c, n, q);
         for (int i = n - 1; i >= 0; --i) {
             for (int k = i + 1; k < n; ++k) X(i, c, q) -= L_(k, i, q) * X(k, c, q);
-            X(i, c, q) = L_(i, i, q) == T{} ? T{} : X(i, c, q) / L_(i, i, q);
+            X(i, c, q) = L_(i, i, q) == 0 ? Number<T>{} : X(i, c, q) / L_(i, i, q);
         }
     }
 
@@ -294,13 +295,13 @@ private:
     }
 
     /// Iteration j of the block, from 0. Returns what it leaves of ‖r‖², or what rounding may.
-    T advance(int j, int q) {
-        const T step = a(j, 0, q) = g_(j, 0, q);
-        T square = j == 0 ? S_r(2 * n_ + 2 * before_, q) : exact_, by_F = F_(j, j, q) * step;
+    Number<T> advance(int j, int q) {
+        const Number<T> step = a(j, 0, q) = g_(j, 0, q);
+        Number<T> square = j == 0 ? S_r(2 * n_ + 2 * before_, q) : exact_, by_F = F_(j, j, q) * step;
         for (int i = 0; i < j; ++i) by_F += 2 * F_(i, j, q) * a(i, 0, q);
         exact_ = square + step * (by_F - 2 * h_(j, 0, q));
-        const T size = square + std::abs(step) * (std::abs(by_F) + 2 * std::abs(h_(j, 0, q)));
-        least_ = std::max(j == 0 ? T{} : least_, resolution * size);
+        const Number<T> size = square + std::abs(step) * (std::abs(by_F) + 2 * std::abs(h_(j, 0, q)));
+        least_ = std::max(j == 0 ? Number<T>{} : least_, resolution * size);
         hidden_[static_cast<std::size_t>(q)] = exact_ < least_;
         energy_[q] += step * step;
         return norms_(j, 0, q) = std::max(exact_, least_);
@@ -310,7 +311,7 @@ private:
     SmallMatrix<T> W_, F_, L_, g_, h_, norms_, WB_, FB_;
     Scalars<T> lost_{V_.width()}, energy_{V_.width()};
     std::pmr::vector<int> hidden_;
-    T exact_{}, least_{};  // of ‖r‖², in the block and column at hand
+    Number<T> exact_{}, least_{};  // of ‖r‖², in the block and column at hand
     int n_ = 0, before_ = 0;
 };
 

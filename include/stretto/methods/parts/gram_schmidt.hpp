@@ -44,9 +44,9 @@ public:
         V_.start(dots(Q, q)).wait(R, 0, c, 1);
         V_.start(q <<= q - Q * R.from(0, c), dots(K.Q.part(0, c + 1), q)).wait(again_, 0, 0, 1);
         each(K, c, [&](int j) {
-            const T square = again_(c, 0, j), left = square - projected(again_, c, 0, j);
+            const Number<T> square = again_(c, 0, j), left = square - projected(again_, c, 0, j);
             // Twice is enough: what is lost again was never there.
-            R(c, c, j) = left > T{0.01} * square ? std::sqrt(left) : T{};
+            R(c, c, j) = left > Number<T>{0.01} * square ? std::sqrt(left) : Number<T>{};
             for (int i = 0; i < c; ++i) R(i, c, j) += again_(i, 0, j);
         });
         V_.run(q <<= (q - Q * again_.from(0, 0)) / R.from(c, c));
@@ -63,11 +63,11 @@ private:
             if (K.active_in_cycle(j))
                 f(j);
             else
-                K.R(c, c, j) = T{};
+                K.R(c, c, j) = 0;
         }
     }
-    static T projected(const SmallMatrix<T>& R, int rows, int c, int j) {
-        T sum{};
+    static Number<T> projected(const SmallMatrix<T>& R, int rows, int c, int j) {
+        Number<T> sum{};
         for (int i = 0; i < rows; ++i) sum += R(i, c, j) * R(i, c, j);
         return sum;
     }

@@ -25,10 +25,10 @@ public:
     }
     /// Whether some column is about to pass.
     bool near(const Scalars<T>& natural) const {
-        constexpr T about = 2;  // ‖r‖², over the target's
+        constexpr Number<T> about = 2;  // ‖r‖², over the target's
         const auto rr = (*this)(natural);
         for (int j = 0; j < natural.columns(); ++j) {
-            const T target = static_cast<T>(stop_.columns()[j].target);
+            const Number<T> target = static_cast<Number<T>>(stop_.columns()[j].target);
             if (stop_.active(j) && rr[j] <= about * target * target) return true;
         }
         return false;
@@ -40,9 +40,9 @@ public:
     Scalars<T> operator()(const Scalars<T>& natural) const { return ratio_ * natural; }
 
 private:
-    void expect(int j, T natural, T rr) {
-        const T target = stop_.columns()[j].target;
-        next_[j] = natural * std::clamp(T{0.9} * target * target / rr, T{1e-4}, T{0.5});
+    void expect(int j, Number<T> natural, Number<T> rr) {
+        const Number<T> target = stop_.columns()[j].target;
+        next_[j] = natural * std::clamp(Number<T>{0.9} * target * target / rr, Number<T>{1e-4}, Number<T>{0.5});
     }
 
     const Verdict<T>& stop_;

@@ -53,23 +53,24 @@ template <class T>
 void choose_shifts(Space<T>& V, const Verdict<T>& stop, PipelineScalars<T>& scalars, int l, int n, double lowest,
                    double highest) {
     constexpr double step = 0.025;
-    constexpr T steep =
+    constexpr Number<T> steep =
         2;  // the most that the polynomial may be at the upper end, over its largest value on the interval
-    constexpr T harmless = 10;  // growth
-    T least = std::numeric_limits<T>::infinity();
+    constexpr Number<T> harmless = 10;  // growth
+    Number<T> least = std::numeric_limits<Number<T>>::infinity();
     double best = 1;
     for (double f = 1; std::cosh(l * std::acosh(2 / f - 1)) <= steep && least > harmless; f -= step) {
-        T most = 1;
+        Number<T> most = 1;
         for (const double shift : chebyshev_shifts(l, lowest, f * highest, &V.memory()))
             for (int j = 0; j < V.width(); ++j)
-                if (stop.active(j)) most = std::max(most, scalars.past_growth(n, static_cast<T>(shift), j));
+                if (stop.active(j)) most = std::max(most, scalars.past_growth(n, static_cast<Number<T>>(shift), j));
         if (most < least) {
             least = most;
             best = f;
         }
     }
     const auto shifts = chebyshev_shifts(l, lowest, best * highest, &V.memory());
-    for (int k = 0; k < l; ++k) scalars.sigma[k] = V.scalars(static_cast<T>(shifts[static_cast<std::size_t>(k)]));
+    for (int k = 0; k < l; ++k)
+        scalars.sigma[k] = V.scalars(static_cast<Number<T>>(shifts[static_cast<std::size_t>(k)]));
 }
 
 /// The largest of all columns, from the last n iterations before the pipeline.
@@ -159,7 +160,7 @@ bool enter(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVecto
         lives.entered(true_rr);
         const auto step = rp / ps;  // makes r orthogonal to p, which keeps the Krylov space
         V.run(x <<= x + step * p, r <<= r - step * s, when(M, v.now <<= v.now - step * q), w <<= w - step * y);
-        alpha = -((rv - T{2} * step * vs + step * step * sq) / (vs - step * sq));
+        alpha = -((rv - Number<T>{2} * step * vs + step * step * sq) / (vs - step * sq));
         rho_last = alpha * ps;
         eta = one / alpha;
     }

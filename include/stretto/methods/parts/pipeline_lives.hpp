@@ -19,9 +19,9 @@ public:
         : V_(V),
           stop_(stop),
           depth_(static_cast<int>(stop.option("l"))),
-          drift_(static_cast<T>(stop.option("drift"))),
-          growth_(static_cast<T>(stop.option("growth"))),
-          gap_(static_cast<T>(stop.option("gap"))),
+          drift_(static_cast<Number<T>>(stop.option("drift"))),
+          growth_(static_cast<Number<T>>(stop.option("growth"))),
+          gap_(static_cast<Number<T>>(stop.option("gap"))),
           again_(static_cast<int>(stop.option("again"))),
           first_(V.scalars()),
           short_(V.scalars()),
@@ -57,9 +57,10 @@ public:
     /// saw, to what is borne.
     Scalars<T> growth(const Scalars<T>& rr) const {
         return each([&](int j) {
-            return std::max(growth_,
-                            std::max(least_error, share * nearness(j, rr[j])) /
-                                std::max(rounding * std::pow(T{10}, static_cast<T>(depth_ - 2)), first_[j]));
+            return std::max(
+                growth_,
+                std::max(least_error, share * nearness(j, rr[j])) /
+                    std::max(rounding * std::pow(Number<T>{10}, static_cast<Number<T>>(depth_ - 2)), first_[j]));
         });
     }
     /// The most that the recursive residual may differ from the true one.
@@ -72,7 +73,7 @@ public:
     bool leave_unless(const Scalars<T>& value) {
         bool any = false;
         for (int j = 0; j < V_.width(); ++j) {
-            if (!stop_.active(j) || value[j] > T{}) continue;
+            if (!stop_.active(j) || value[j] > 0) continue;
             leaves_[j] = 1;
             any = true;
         }
@@ -86,13 +87,13 @@ public:
         hope_ = V_.scalars(1);
         for (int j = 0; j < V_.width(); ++j) {
             if (!stop_.active(j)) continue;
-            if (leaves_[j] > T{} && too_short() && depth_ == 1) short_[j] = short_[j] + T{1};
-            if (!too_short()) short_[j] = T{};
-            const T r = static_cast<T>(stop_.columns()[j].recursive);
+            if (leaves_[j] > 0 && too_short() && depth_ == 1) short_[j] = short_[j] + Number<T>{1};
+            if (!too_short()) short_[j] = 0;
+            const Number<T> r = static_cast<Number<T>>(stop_.columns()[j].recursive);
             const bool spent = first_[j] > polluted * std::max(least_error, share * nearness(j, r * r));
-            const bool hopeless = leaves_[j] > T{} && (spent || lives_ > again_);
+            const bool hopeless = leaves_[j] > 0 && (spent || lives_ > again_);
             if (!hopeless && short_[j] < patience && idle_[j] < patience) continue;
-            hope_[j] = T{};
+            hope_[j] = 0;
             any = true;
         }
         return any;
@@ -112,26 +113,29 @@ public:
     /// ‖r‖² where the columns enter again, r the true residual.
     void entered(const Scalars<T>& rr) {
         for (int j = 0; j < V_.width(); ++j) {
-            const bool gains = least_[j] == T{} || rr[j] < least_[j] / 4;
-            idle_[j] = gains ? T{} : idle_[j] + T{1};
+            const bool gains = least_[j] == 0 || rr[j] < least_[j] / 4;
+            idle_[j] = gains ? Number<T>{} : idle_[j] + Number<T>{1};
             if (gains) least_[j] = rr[j];
         }
     }
 
 private:
     // Chosen by measurement. Errors are relative, as are those that an entry may begin with, over what is borne.
-    static constexpr T share = 1e-5, largest_error = 0.3, inherited = 3;
-    static constexpr T rounding = 1e-14, least_error = 1e-12, polluted = 1e3;
-    static constexpr T most_paid = 0.4, little_paid = 0.1;  // products of an entry, for an iteration of the life
-    static constexpr T patience = 3;                        // lives in a row
+    static constexpr Number<T> share = 1e-5, largest_error = 0.3, inherited = 3;
+    static constexpr Number<T> rounding = 1e-14, least_error = 1e-12, polluted = 1e3;
+    static constexpr Number<T> most_paid = 0.4,
+                               little_paid = 0.1;  // products of an entry, for an iteration of the life
+    static constexpr Number<T> patience = 3;       // lives in a row
 
-    T length() const { return static_cast<T>(stop_.columns().iteration() - stop_.columns().run_start() - begun_); }
+    Number<T> length() const {
+        return static_cast<Number<T>>(stop_.columns().iteration() - stop_.columns().run_start() - begun_);
+    }
     bool too_short() const { return price(depth_) > most_paid * length(); }
     /// Products that an entry takes and CG does not.
-    static T price(int l) { return static_cast<T>(2 * l + 5); }
+    static Number<T> price(int l) { return static_cast<Number<T>>(2 * l + 5); }
     /// The tolerance over ‖r‖.
-    T nearness(int j, T rr) const {
-        return rr > T{} ? static_cast<T>(stop_.columns()[j].target) / std::sqrt(rr) : T{1};
+    Number<T> nearness(int j, Number<T> rr) const {
+        return rr > 0 ? static_cast<Number<T>>(stop_.columns()[j].target) / std::sqrt(rr) : Number<T>{1};
     }
     template <class Value>
     Scalars<T> each(Value value) const {
@@ -143,7 +147,7 @@ private:
     Space<T>& V_;
     Verdict<T>& stop_;
     int depth_, lives_ = 0, begun_ = 0;
-    T drift_, growth_, gap_;
+    Number<T> drift_, growth_, gap_;
     int again_;
     Scalars<T> first_, short_, least_, idle_, leaves_, hope_;
 };

@@ -48,7 +48,7 @@ public:
         gamma.go_on(n);
         delta.go_on(n);
         const int width = gamma[0].columns();
-        const Scalars<T> zero(width), one(width, T{1});
+        const Scalars<T> zero(width), one(width, Number<T>{1});
         for (int c = 0; c <= deepest_; ++c)
             for (int j = 0; j <= 2 * deepest_; ++j) columns_[c][j] = zero;
         g(0, 0) = one;
@@ -82,7 +82,7 @@ public:
     /// commutes with T, they miss what belongs to the shifts; that goes like the square of T's polynomials there, which
     /// grow where a shift lies in a gap of the spectrum.
     Scalars<T> growth(int a) {
-        Scalars<T> most(gamma[a].columns(), T{1});
+        Scalars<T> most(gamma[a].columns(), Number<T>{1});
         for (int k = 0; k < l; ++k) {
             auto& [now, last, grown] = unseen_[k];
             const auto next = ((sigma[k] - gamma[a]) * now - delta[a - 1] * last) / delta[a];
@@ -90,7 +90,7 @@ public:
             last = now / size;
             now = next / size;
             for (int j = 0; j < most.columns(); ++j) {
-                grown[j] = std::max(T{1}, grown[j] * square[j]);
+                grown[j] = std::max(Number<T>{1}, grown[j] * square[j]);
                 most[j] = std::max(most[j], grown[j]);
             }
         }
@@ -98,15 +98,16 @@ public:
     }
 
     /// The same over the last n iterations before the pipeline, with one shift, in column j.
-    T past_growth(int n, T shift, int j) {
-        T most = 1, grown = 1, now = 1, last = 0;
+    Number<T> past_growth(int n, Number<T> shift, int j) {
+        Number<T> most = 1, grown = 1, now = 1, last = 0;
         for (int a = -n; a < 0; ++a) {
             if (!(delta[a][j] > 0)) continue;
-            const T next = ((shift - gamma[a][j]) * now - (a > -n ? delta[a - 1][j] : T{}) * last) / delta[a][j];
-            const T square = next * next + now * now, size = std::sqrt(square);
+            const Number<T> next =
+                ((shift - gamma[a][j]) * now - (a > -n ? delta[a - 1][j] : Number<T>{}) * last) / delta[a][j];
+            const Number<T> square = next * next + now * now, size = std::sqrt(square);
             last = now / size;
             now = next / size;
-            grown = std::max(T{1}, grown * square);
+            grown = std::max(Number<T>{1}, grown * square);
             most = std::max(most, grown);
         }
         return most;
@@ -121,7 +122,8 @@ private:
     Scalars<T> before(int j, int c) {
         const int q = std::max(0, c - l), k = std::min(c, l);
         auto& w = polynomial_;
-        for (int i = q - l - 1; i <= q + l + 1; ++i) w[i] = Scalars<T>(w[i].columns(), i == q ? T{1} : T{});
+        for (int i = q - l - 1; i <= q + l + 1; ++i)
+            w[i] = Scalars<T>(w[i].columns(), i == q ? Number<T>{1} : Number<T>{});
         for (int s = 0; s < k; ++s) {
             auto above = w[q - l - 1];
             for (int i = q - l; i <= q + l; ++i)

@@ -19,7 +19,7 @@ public:
     /// Rows from `known` to c of column c of R, so far products with v, by those of q; the last from the square of the
     /// length that is left. `square_of_last`: of the last q whose products with v_c are known. False where what is left
     /// of v_c means too little: the pipeline ends before it.
-    bool operator()(int known, int c, const T* square_of_last) {
+    bool operator()(int known, int c, const Number<T>* square_of_last) {
         auto& R = K_.R;
         bool good = true;
         for (int j = 0; j < R.columns(); ++j) {
@@ -28,11 +28,11 @@ public:
                 for (int k = 0; k < i; ++k) R(i, c, j) -= R(k, i, j) * R(k, c, j);
                 R(i, c, j) /= R(i, i, j);
             }
-            T left = squares_(c, 0, j) = R(c, c, j);
+            Number<T> left = squares_(c, 0, j) = R(c, c, j);
             for (int i = 0; i < c; ++i) left -= R(i, c, j) * R(i, c, j);
-            R(c, c, j) = left > T{} ? std::sqrt(left) : T{};
+            R(c, c, j) = left > 0 ? std::sqrt(left) : Number<T>{};
             loss_.begin(square_of_last[j]);
-            const T lost = loss_.extend(
+            const Number<T> lost = loss_.extend(
                 known, c, [&](int i, int k) { return R(i, k, j); }, [&](int i) { return squares_(i, 0, j); });
             good = good && lost <= enough;
         }
@@ -41,11 +41,11 @@ public:
 
 private:
     // Chosen on 35 matrices: 1e-9 leaves pipelines that do no harm, 0.01 makes H too wrong for what comes after them.
-    static constexpr T enough = 1e-4;
+    static constexpr Number<T> enough = 1e-4;
 
     Arnoldi<T>& K_;
     SmallMatrix<T> squares_;  // ‖v‖²
-    OrthogonalityLoss<T> loss_;
+    OrthogonalityLoss<Number<T>> loss_;
 };
 
 /// Column i of B, which makes v_{i+1} out of A M⁻¹ v_i: the shifts of the basis as long as no column of H is known,
@@ -67,12 +67,12 @@ public:
         for (int i = 0; i < w; ++i) {
             column(i, lag);
             for (int j = 0; j < R.columns(); ++j) {
-                if (!K_.active_in_cycle(j)) B(i + 1, i, j) = T{};
+                if (!K_.active_in_cycle(j)) B(i + 1, i, j) = 0;
                 for (int row = 0; row <= i + 1; ++row) {
-                    T sum{};
+                    Number<T> sum{};
                     for (int k = std::max(row - 1, 0); k <= i; ++k) sum += K_.H(row, k, j) * R(k, i, j);
                     for (int k = row; k <= i; ++k) sum -= R(row, k, j) * B(k, i, j);
-                    R(row, i + 1, j) = B(i + 1, i, j) != T{} ? sum / B(i + 1, i, j) : T{};
+                    R(row, i + 1, j) = B(i + 1, i, j) != 0 ? sum / B(i + 1, i, j) : Number<T>{};
                 }
             }
         }
@@ -102,16 +102,16 @@ private:
 
     /// Column c − 1 of H, moved down. Returns the first row that is not zero.
     int take(int c, int i, int lag, int j) {
-        for (int k = 0; k < lag; ++k) K_.B(k, i, j) = T{};
-        const T small = static_cast<T>(tau_ * basis_.norm(j));
-        T length = K_.H(c, c - 1, j) * K_.H(c, c - 1, j);
+        for (int k = 0; k < lag; ++k) K_.B(k, i, j) = 0;
+        const Number<T> small = static_cast<Number<T>>(tau_ * basis_.norm(j));
+        Number<T> length = K_.H(c, c - 1, j) * K_.H(c, c - 1, j);
         int first = i;
         for (int k = c - 1; k >= 0; --k) {
-            const T h = K_.H(k, c - 1, j);
+            const Number<T> h = K_.H(k, c - 1, j);
             const bool keep = std::abs(h) >= small;
-            K_.B(k + lag, i, j) = keep ? h : T{};
-            if (keep && h != T{}) first = k + lag;
-            if (!keep && length > T{}) length += h * h;
+            K_.B(k + lag, i, j) = keep ? h : Number<T>{};
+            if (keep && h != 0) first = k + lag;
+            if (!keep && length > 0) length += h * h;
         }
         K_.B(i + 1, i, j) = std::sqrt(length);
         return first;

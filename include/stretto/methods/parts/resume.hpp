@@ -17,7 +17,7 @@ struct Resumed {
 template <class T>
 Resumed<T> resume(Space<T>& V, const LinearMap<T>& A, MultiVector<T> r, MultiVector<T> u, MultiVector<T> p,
                   MultiVector<T> s, Verdict<T>& stop) {
-    constexpr T orthogonal = 1e-6;  // keeping a direction that is less clean can cost many iterations
+    constexpr Number<T> orthogonal = 1e-6;  // keeping a direction that is less clean can cost many iterations
     Resumed<T> before{stop.take_direction(p), V.scalars(), V.scalars()};
     if (!before.resumed) return before;
     A.apply(p, s);

@@ -28,7 +28,7 @@ std::array<Scalars<T>, 2> shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r
 /// then as at the cosine that the option names (Sleijpen and van der Vorst 1995).
 template <class T>
 Scalars<T> stabiliser(const Scalars<T>& ts, const Scalars<T>& tt, const Scalars<T>& ss, const Verdict<T>& stop) {
-    const T cosine = static_cast<T>(stop.option("cosine"));
+    const Number<T> cosine = static_cast<Number<T>>(stop.option("cosine"));
     const auto parallel = sqrt(ss / tt);  // |ω| at a cosine of one
     auto omega = ts / tt;
     for (int j = 0; j < omega.columns(); ++j)

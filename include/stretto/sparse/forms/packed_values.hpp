@@ -63,11 +63,15 @@ public:
     class Survey {
     public:
         void see(T value);
+        const auto& table() const { return table_; }
+        bool few() const { return few_; }        ///< one byte each
+        bool single() const { return single_; }  ///< single precision
+        /// The byte of a value, where they are few; −1 where it was not seen.
+        int code(T value) const { return numbers_[slot(value)]; }
 
     private:
         friend PackedValues;
         using Bits = std::array<std::uint32_t, sizeof(T) / sizeof(std::uint32_t)>;
-        int find(T value) const;
 
         static constexpr int most = 256, slots = 1024;  // a hash table of values, by their bits
         std::array<std::int16_t, slots> numbers_ = filled();
@@ -92,7 +96,7 @@ public:
             table_ = survey.table_;
             Buffer<std::uint8_t> codes(size + ahead);
             fill([&survey, to = codes.data()](T value) mutable {
-                *to++ = static_cast<std::uint8_t>(survey.find(value));
+                *to++ = static_cast<std::uint8_t>(survey.code(value));
             });
             stored_.template emplace<2>(std::move(codes));
         } else if (survey.single_) {

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "driver.hpp"
+#include "in_words.hpp"
+#include "stretto/comm/collective.hpp"
+
+namespace stretto {
+namespace {
+
+// A run that gains less than this hands over to the classic method of the family, unless it broke down: that is bad
+// luck which another shadow vector may end, so many times.
+constexpr double good_gain = 10;
+constexpr int breakdowns = 3;
+// Runs of the classic method that gain less than this use up a column's credit; then it ends, as the last of them did.
+constexpr double least_gain = 2;
+constexpr int credit = 6;
+constexpr int price_of_passing = 4;  // where the recurrence did gain: the limit of double precision
+constexpr int price_of_ending = 2;
+constexpr int price_of_breakdown = 1;
+constexpr int forgiven = 2;  // breakdowns, then a column goes on past what nearly vanishes
+
+/// Which of the columns' statuses is that of all: the first of the worst.
+int severity(Status status) {
+    if (status == Status::converged) return 0;
+    if (status == Status::passed_unverified) return 1;
+    return status == Status::least_squares ? 2 : 3;
+}
+
+/// What goes on where this method cannot; nothing is its own refuge.
+const Method& next(const Method& method, const Options& given) {
+    const std::string_view refuge = method.hands_over ? given.choice("refuge") : method.classic;
+    return find_method(refuge == method.name ? method.classic : refuge);
+}
+
+}  // namespace
+
+template <class T>
+Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows,
+                          int columns, const SolveOptions& options)
+    : spec_(asked.spec),
+      asked_(asked.method),
+      asked_options_(asked.options),
+      options_(options),
+      A_transposed_(A),
+      M_transposed_(M),
+      V_(comm, rows, columns, most_vectors(static_cast<bool>(M)), options.threads, options.formulation),
+      A_(A, V_, Kernel::apply),
+      M_(M, V_, Kernel::precondition),
+      At_(A_transposed_, V_, Kernel::apply),
+      Mt_(M ? AnyOperator<T>(M_transposed_) : AnyOperator<T>(), V_, Kernel::precondition),
+      own_(rows, columns,
+           1 + asked_->hands_over + options.true_history + Projection<T>::vectors_stored(options.null_space),
+           options.threads),
+      null_space_(V_, options.null_space ? options.null_space->vectors() : std::vector<std::vector<double>>(), own_),
+      left_null_space_(options.null_space && !options.null_space->of_transpose()
+                           ? Projection<T>(V_, options.null_space->left(), own_)
+                           : null_space_),
+      best_x_(own_.take()),
+      progress_(static_cast<std::size_t>(columns)),
+      columns_(columns),
+      recorder_(V_, columns_),
+      stop_(V_, columns_, recorder_, kept_),
+      squares_(columns),
+      method_(asked_),
+      method_options_(asked_options_) {
+    result_.columns.resize(progress_.size());
+    result_.parts.reserve(Recorder<T>::most_parts);
+    if (null_space_ || left_null_space_) projected_b_ = own_.take();
+    V_.watch(options.interrupt);
+    if (asked_->hands_over) stop_.keep_direction(own_.take());
+    if (options.history) recorder_.keep_history();
+    if (options.true_history) {
+        true_r_ = own_.take();
+        recorder_.keep_true_history([this] {
+            const auto phase = V_.ledger().enter(Phase::safeguard);
+            return true_squares(true_r_);
+        });
+    }
+    recorder_.tell(options.monitor);
+}
+
+/// The most that is stored at once by a method or those that may go on after it.
+template <class T>
+int Solver<T>::Driver::most_vectors(bool preconditioned) const {
+    const auto stored = [&](const Method& method) {
+        return method.vectors(options_for(spec_, method), preconditioned);
+    };
+    const Method& after = next(*asked_, asked_options_);
+    return std::max({stored(*asked_), stored(after), stored(find_method(after.classic))});
+}
+
+template <class T>
+const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, bool transposed) {
+    if (transposed && !(A_.has_transpose() && M_.has_transpose()))
+        throw InputError(
+            fmt::format("a transposed solve needs products with {}, which this {} does not have "
+                        "(apply_transpose)",
+                        A_.has_transpose() ? "M⁻ᵀ" : "Aᵀ", A_.has_transpose() ? "preconditioner" : "operator"));
+    const auto start = Clock::now();
+    V_.reset();
+    const auto recording = V_.comm().record_in(V_.ledger());
+    V_.ledger().trace_to(options_.trace);
+    transposed_ = transposed;
+    b_ = {const_cast<T*>(b.data()), b.rows(), b.columns()};  // methods read it only
+    x_ = x;
+    begin(complaint(V_.comm().rank(), V_.rows(), V_.width(), b, x));
+    bool stuck = false;
+    while (unfinished() && !columns_.out_of_iterations() && !interrupted()) {
+        attempt(stuck);
+        stuck = assess();
+    }
+    finish();
+    result_.solve_seconds = to_seconds(Clock::now() - start);
+    return result_;
+}
+
+template <class T>
+void Solver<T>::Driver::begin(const std::string& complaint) {
+    std::ranges::fill(progress_, Column{});
+    columns_.reset(options_.max_iterations);
+    recorder_.reset();
+    stop_.reset();
+    result_.vectors = 0;
+    result_.verified = true;
+    result_.projected = false;
+    fell_back_ = false;
+    method_ = asked_;
+    method_options_ = asked_options_;
+    if (poisoned_) V_.clear_workspace();
+    poisoned_ = false;
+
+    squares_ = first_residual(complaint);
+    residual_is_known_ = true;
+    for (int j = 0; j < V_.width(); ++j) columns_[j].initial = std::sqrt(double{squares_[j]});
+    take(squares_);
+    recorder_.iteration_done();
+}
+
+template <class T>
+void Solver<T>::Driver::attempt(bool stuck) {
+    if (options_.iterate == Iterate::best) store_best();
+    columns_.begin_run([&](int j) { return at(j).finished ? NAN : at(j).residual; });
+    if (columns_.run() > 0) kept_.forget();  // what it learnt did not serve it well
+    if (poisoned_) V_.clear_workspace();
+    residual_is_known_ = residual_is_known_ && !poisoned_;
+    poisoned_ = false;
+    stop_.begin(method_options_, stuck,
+                residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt, squares_);
+    const auto began = Clock::now();
+    {
+        const auto watch = V_.ledger().time(Kernel::small);
+        recorder_.begin_run(method_->name);
+        text_of<T> (*method_)(V_, A(), M(), b_, x_, stop_);
+    }
+    recorder_.end_run();
+    if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
+    result_.vectors = std::max(result_.vectors, V_.workspace().taken());
+    V_.take_back();
+    for (const auto& column : columns_)
+        poisoned_ = poisoned_ || (column.state == State::broken && column.reason == Status::not_finite);
+    verify();
+}
+
+/// Keeps the best iterates that are in x alone, where the next attempt may lose them.
+template <class T>
+void Solver<T>::Driver::store_best() {
+    for (int j = 0; j < V_.width(); ++j) {
+        auto& column = at(j);
+        if (column.finished || column.best != Column::in_x) continue;
+        const bool zero = columns_.run() < 0 && x_is_zero_;
+        if (!zero) V_.copy_column(x_, best_x_, j);
+        column.best = zero ? Column::zero : Column::in_store;
+    }
+}
+template <class T>
+void Solver<T>::Driver::restore_best(int j) {
+    if (at(j).best == Column::in_store) V_.copy_column(best_x_, x_, j);
+    if (at(j).best == Column::zero) V_.clear_column(x_, j);
+}
+
+/// ‖b − Ax‖², which leaves b − Ax in r.
+template <class T>
+Scalars<T> Solver<T>::Driver::true_squares(MultiVector<T> r) {
+    A().apply(x_, r);
+    auto [rr] = V_.start(r <<= b_ - r, dot(r, r)).wait();
+    return rr;
+}
+
+/// Whether rounding errors of A x may decide of a column, where A can keep them out of b − Ax.
+template <class T>
+bool Solver<T>::Driver::near_rounding() const {
+    constexpr double near = 1e-10;  // of ‖b‖: six digits from double precision
+    if (!A().has_residual()) return false;
+    for (int j = 0; j < V_.width(); ++j)
+        if (!progress_[static_cast<std::size_t>(j)].finished && columns_[j].target < near * columns_[j].norm_b)
+            return true;
+    return false;
+}
+
+/// ‖b − Ax‖² without rounding errors that may decide.
+template <class T>
+Scalars<T> Solver<T>::Driver::exact_squares(MultiVector<T> r) {
+    if (!near_rounding()) return true_squares(r);
+    A().residual(b_, x_, r);
+    auto [rr] = V_.start(dot(r, r)).wait();
+    return rr;
+}
+
+template <class T>
+bool Solver<T>::Driver::all_passed() const {
+    for (int j = 0; j < V_.width(); ++j)
+        if (!progress_[static_cast<std::size_t>(j)].finished && columns_[j].state != State::passed) return false;
+    return true;
+}
+
+/// Recomputes b − Ax, where the method has not done so last thing, and nobody asked to believe the recurrence.
+template <class T>
+void Solver<T>::Driver::verify() {
+    residual_is_known_ = false;
+    if (null_space()) null_space().take_out_of(x_);
+    if (believes()) return;
+    if (const auto rr = stop_.recomputed(); rr && all_passed() && !near_rounding()) return take(*rr);
+    const auto rr = exact_squares(residual_vector());
+    residual_is_known_ = true;
+    take(rr);
+}
+
+/// Takes the recurrence's word where that is asked for, and where no other attempt follows.
+template <class T>
+bool Solver<T>::Driver::believes() {
+    result_.verified = options_.verify == Verify::true_residual;
+    if (result_.verified || !(columns_.out_of_iterations() || interrupted() || all_passed())) return false;
+    for (int j = 0; j < V_.width(); ++j) {
+        if (at(j).finished) continue;
+        const auto& run = columns_[j];
+        at(j).residual = at(j).last = std::isnan(run.recursive) ? run.start : run.recursive;
+        at(j).best = Column::in_x;
+        if (run.state == State::passed) end(j, at(j).in_range ? Status::passed_unverified : Status::least_squares);
+    }
+    return true;
+}
+
+/// Takes the squares of b − Ax: a column within its tolerance has converged, one that got worse goes back to its best
+/// x.
+template <class T>
+void Solver<T>::Driver::take(const Scalars<T>& rr) {
+    for (int j = 0; j < V_.width(); ++j) {
+        auto& column = at(j);
+        if (column.finished) continue;
+        const double residual = std::sqrt(static_cast<double>(rr[j]));
+        poisoned_ = poisoned_ || !std::isfinite(residual);
+        column.last = residual;
+        column.gain = residual > 0 ? column.residual / residual : residual == 0 ? INFINITY : 0;  // NaN: none
+        if (residual < column.residual || (options_.iterate == Iterate::last && std::isfinite(residual))) {
+            column.residual = residual;
+            column.best = Column::in_x;
+        } else if (!handed_over(j, residual)) {
+            restore_best(j);
+            residual_is_known_ = false;
+        }
+        if (const auto status = reached(column, tolerance(result_of(j).norm_b))) end(j, *status);
+    }
+}
+
+/// Whether the next method goes on from x, not from the best one: the residual of CG may grow on the way to a
+/// better x, but it must be about what the recurrence believes.
+template <class T>
+bool Solver<T>::Driver::handed_over(int j, double residual) const {
+    const auto& run = columns_[j];
+    return run.state == State::handed_over && residual <= 10 * run.recursive;
+}
+
+/// Decides, after an attempt, what columns end and whether to go on with the classic method. True: some
+/// column got nowhere.
+template <class T>
+bool Solver<T>::Driver::assess() {
+    bool stuck = false, asked = false, hand_over = false;
+    const bool classic = method_->name == method_->classic;
+    for (int j = 0; j < V_.width(); ++j) {
+        auto& column = at(j);
+        if (column.finished) continue;
+        const auto& run = columns_[j];
+        explain(j, run);
+        const bool poor = !(column.gain >= good_gain || run.state == State::handed_over);
+        const bool broke_down = run.state == State::broken && run.reason == Status::breakdown;
+        column.breakdowns = poor && broke_down ? column.breakdowns + 1 : 0;
+        stuck = stuck || poor;
+        asked = asked || run.state == State::handed_over;
+        hand_over = hand_over || (poor && (!broke_down || column.breakdowns >= breakdowns));
+        if (run.state == State::active) continue;
+        const bool beyond = run.state == State::passed || run.state == State::attained;
+        const int price = broke_down                    ? price_of_breakdown
+                          : run.state == State::stalled ? credit
+                          : beyond                      ? price_of_passing
+                                                        : price_of_ending;
+        column.used = column.gain >= least_gain ? 0 : column.used + price;
+        if (column.used >= forgiven * price_of_breakdown && broke_down && !std::exchange(columns_[j].lenient, true)) {
+            recorder_.event(of_column(j, V_.width()) + "going on past what nearly vanishes");
+            column.used = 0;
+        }
+        if (classic && column.used >= credit)
+            end(j, beyond ? Status::stagnated : run.state == State::stalled ? Status::gave_up : run.reason);
+    }
+    if ((asked || (hand_over && !classic)) && !interrupted() && !columns_.out_of_iterations()) {
+        const Method& after = next(*method_, method_options_);
+        recorder_.event(asked ? fmt::format("going on with {}", after.name)
+                              : fmt::format("{} gained less than a factor of {}: going on with {}", method_->name,
+                                            good_gain, after.name));
+        go_on_with(after);
+    }
+    return stuck;
+}
+
+template <class T>
+void Solver<T>::Driver::go_on_with(const Method& method) {
+    if (!fell_back_) per_iteration_ = per_iteration();
+    fell_back_ = true;
+    method_ = &method;
+    method_options_ = options_for(spec_, method);
+    for (auto& column : progress_) column.used = 0;
+}
+
+template <class T>
+PerIteration Solver<T>::Driver::per_iteration() const {
+    const int steady = recorder_.steady_iterations();
+    if (steady == 0) return PerIteration(V_.ledger().at(Phase::iteration), columns_.iteration());
+    PerIteration result(recorder_.steady(), steady);
+    result.wall = recorder_.steady_seconds() / steady;
+    return result;
+}
+
+/// Says how a run ended that did not end in convergence.
+template <class T>
+void Solver<T>::Driver::explain(int j, const Columns::Column& run) {
+    const std::string text = end_of_run(run, at(j).last / run.norm_b, method_options_);
+    const int when = run.state == State::passed ? columns_.iteration() : run.ended_at;
+    if (!text.empty()) recorder_.event(when, of_column(j, V_.width()) + text);
+}
+
+template <class T>
+void Solver<T>::Driver::end(int j, Status status) {
+    at(j).finished = true;
+    const auto& run = columns_[j];
+    result_of(j).status = status;
+    result_of(j).iterations = (run.state == State::active ? columns_.iteration() : run.ended_at) - run.waited;
+}
+
+template <class T>
+const Result& Solver<T>::Driver::finish() {
+    for (int j = 0; j < V_.width(); ++j)
+        if (!at(j).finished) end(j, interrupted() ? Status::interrupted : Status::max_iterations);
+    result_.iterations = columns_.iteration();
+    result_.status = Status::converged;
+    for (int j = 0; j < V_.width(); ++j) {
+        if (at(j).last > at(j).residual) restore_best(j);
+        auto& column = result_of(j);
+        const auto& run = columns_[j];
+        const double residual = at(j).residual;
+        column.relative_residual = std::isfinite(residual) ? std::hypot(residual, at(j).outside) / run.norm_b : NAN;
+        column.projected_residual = residual / at(j).norm;
+        column.recursive_residual = run.recursive / run.norm_b;
+        if (severity(column.status) > severity(result_.status)) result_.status = column.status;
+    }
+    if (result_.status == Status::least_squares)
+        recorder_.event(
+            fmt::format("a least-squares solution: of the part of b in the range of A, {:.2e} is left",
+                        std::ranges::max(result_.columns, {}, &ColumnResult::projected_residual).projected_residual));
+    result_.parts = recorder_.parts();
+    std::swap(result_.events, recorder_.events());
+    std::swap(result_.history, recorder_.history());
+    std::swap(result_.true_history, recorder_.true_history());
+    result_.finished_by = method_->name;
+    V_.ledger().trace_to(nullptr);
+    result_.ledger = V_.ledger();
+    result_.per_iteration = fell_back_ ? per_iteration_ : per_iteration();
+    return result_;
+}
+
+}  // namespace stretto
