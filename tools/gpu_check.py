@@ -5,7 +5,7 @@
 build    build/cuda, for the GPU's architecture alone
 test     the C++ tests of devices on the emulated device, and those of whole solves on the GPU, on one to three ranks
 solves   every method, without and with preconditioners and with several columns, beside the processor
-measure  copies, groups, products, iterations and solves of growing systems, and cuSPARSE's loop beside ours
+measure  copies, groups, products, iterations of growing systems, cuSPARSE's loops beside ours, hierarchical products
 report   what was measured, to gpu.md in --output, beside gpu.json and machine.json (for stretto predict)
 
 Each part takes less than ten minutes; `build` and `measure` stop after --minutes, end with 3 then, and go on when called again.
@@ -32,6 +32,7 @@ TIMED = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_b
 SIDES = [46, 100, 215, 464, 794]  # 1e5 to 5e8 unknowns
 LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
 QUICK_SIDES = [10]
+HMATRIX, HMATRIX_QUICK = [80_000, 1_000_000], [500]  # triangles
 
 
 class Missing(Exception):
@@ -173,6 +174,17 @@ def measure_cusparse(options, sides, data):
                                              *(f"poisson3d:{side}" for side in sides)]))
 
 
+def measure_hmatrix(options, triangles, data):
+    """Products of a sphere by every scheme, and a charge on it."""
+    study = json.loads(output([options.stretto, "bench", "hmatrix", "--device", options.device, "--sizes", str(triangles),
+                               "--epsilons", "1e-4", "--json", "-"]))
+    data["hmatrix"] += study["measurements"]
+    data["triad"] = study["triad_gigabytes_per_second"]
+    solve = json.loads(output([options.stretto, "bem", f"sphere:n={triangles}", "--device", options.device, "--hmatrix", "epsilon=1e-4",
+                               "--method", "pipelined_bicgstab", "--json", "-"]))
+    data["charges"].append({"triangles": triangles, "result": solve})
+
+
 def measure(options):
     """All figures, kept as they come: what is there is not measured again."""
     sides = QUICK_SIDES if options.quick else SIDES
@@ -183,11 +195,14 @@ def measure(options):
                           measure_iterations(options, side, columns, data)))
     if options.device == "cuda":
         steps.append(("cusparse", lambda data: measure_cusparse(options, [side for side in sides if side < 500], data)))
+    for triangles in HMATRIX_QUICK if options.quick else HMATRIX:
+        steps.append((f"hmatrix {triangles}", lambda data, triangles=triangles: measure_hmatrix(options, triangles, data)))
     steps.append(("machine", lambda data: machine(options, data)))
     path = options.output / "gpu.json"
     data = {"done": []} if options.fresh or not path.exists() else json.loads(path.read_text())
     if len(data["done"]) in (0, len(steps)):
-        data = {"date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "cusparse": [], "done": []}
+        data = {"date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "cusparse": [], "hmatrix": [],
+                "charges": [], "done": []}
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     for name, step in steps:
@@ -246,8 +261,17 @@ def report(options):
         part = f"{each['seconds'] / (each['columns'] * alone):.2f}" if alone and each["columns"] > 1 else ""
         lines.append(f"| {each['method']} | {each['rows']} | {each['columns']} | {1e6 * each['seconds']:.1f} | {part} |")
     if data["cusparse"]:
-        lines += ["", "## cg of cuSPARSE's product and cuBLAS's calls, without a preconditioner", "", "| unknowns | µs |", "|--:|--:|"]
-        lines += [f"| {each['rows']} | {1e6 * each['seconds']:.1f} |" for each in data["cusparse"]]
+        lines += ["", "## Loops of cuSPARSE's product and cuBLAS's calls, without a preconditioner", "", "| method | unknowns | µs |",
+                  "|---|--:|--:|"]
+        lines += [f"| {each['method']} | {each['rows']} | {1e6 * each['seconds']:.1f} |" for each in data["cusparse"]]
+    if data["hmatrix"]:
+        lines += ["", f"## Products of hierarchical matrices, ε = 1e-4, beside a triad of {data['triad']:.0f} GB/s", "",
+                  "| triangles | columns | scheme | the paper's | launches | ms | of the triad |", "|--:|--:|---|---|--:|--:|--:|"]
+        lines += [f"| {each['n']} | {each['columns']} | {each['scheme']} | {each['paper']} | {each['launches']} | "
+                  f"{1e3 * each['seconds']:.3f} | {each['of_triad']:.2f} |" for each in data["hmatrix"]]
+        lines += ["", "## Charges on a sphere, pipelined_bicgstab", "", "| triangles | status | iterations | ms an iteration |", "|--:|---|--:|--:|"]
+        lines += [f"| {each['triangles']} | {each['result']['status']} | {each['result']['iterations']} | "
+                  f"{1e3 * each['result']['per_iteration']['seconds']:.3f} |" for each in data["charges"]]
     (options.output / "gpu.md").write_text("\n".join(lines) + "\n")
     print(options.output / "gpu.md")
     return True

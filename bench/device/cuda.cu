@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cuda_runtime.h>
 
-#include "cusparse_cg.hpp"
+#include "cusparse_loops.hpp"
 #include "measure.hpp"
 #include "stretto/execute/device/cuda.hpp"
 
@@ -16,6 +16,7 @@ void copy(void* to, const void* from, std::size_t bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1 && std::string(argv[1]) == "cusparse") return stretto::cusparse_main(argc, argv);
+    if (argc > 1 && std::string(argv[1]) == "cusparse") 
+        return stretto::run_with_mpi(argc, argv, [&] { stretto::measure_cusparse(argc - 2, argv + 2); });
     return stretto::measure_main<stretto::CudaDevice>(argc, argv, copy);
 }

@@ -16,6 +16,7 @@
 
 #include "../timing.hpp"
 #include "device/matrix.hpp"
+#include "run.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/execute/device/executor.hpp"
 #include "stretto/execute/space.hpp"
@@ -133,21 +134,14 @@ void measure_all(std::string_view part, Index most_rows, void (*copy)(void* to, 
 /// [PART [ROWS]]: copy, groups, products or all, on vectors of at most so many values.
 template <class D>
 int measure_main(int argc, char** argv, void (*copy)(void*, const void*, std::size_t)) {
-    MPI_Init(&argc, &argv);
-    int code = 0;
-    try {
+    return run_with_mpi(argc, argv, [&] {
         const std::string part = argc > 1 ? argv[1] : "all";
         if (part != "all" && part != "copy" && part != "groups" && part != "products")
             throw InputError("'" + part + "' is no part: copy, groups, products or all");
         const double rows = argc > 2 ? std::strtod(argv[2], nullptr) : 1e8;
         if (!(rows >= 1 && rows <= 2e9)) throw InputError(std::string(argv[2]) + ": no number of rows, as 1e6");
         measure_all<D>(part, static_cast<Index>(rows), copy);
-    } catch (const InputError& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        code = 2;
-    }
-    MPI_Finalize();
-    return code;
+    });
 }
 
 }  // namespace stretto

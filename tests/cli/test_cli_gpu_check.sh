@@ -24,6 +24,8 @@ check "have a page" says gpu.md '^# Measured on no GPU, but a processor that pla
 check "with groups" says gpu.md '^\| pipelined_bicgstab \| 10000 \| 1 \| [0-9.]+ \| [0-9.]+ \|$'
 check "with products" says gpu.md '^\| product, jump3d:20 \| 32000 \| 4 \|'
 check "with iterations" says gpu.md '^\| gmres \| 1000 \| 16 \| [0-9.]+ \| [0-9.]+ \|$'
+check "with hierarchical products" says gpu.md '^\| 500 \| 16 \| '
+check "and charges" says gpu.md '^\| 500 \| converged \|'
 check "and a machine to predict with" exits 0 1 predict poisson3d:50 --nodes 1 --machine machine.json
 check "that has bandwidths" holds machine.json "r['parameters']['memory_bandwidth']['value'] > 0"
 finish

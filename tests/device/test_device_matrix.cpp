@@ -64,7 +64,9 @@ struct DeviceProducts : testing::Test {
                 ASSERT_NEAR(found[i], expected.data()[i], 1e-13 * (1 + std::abs(expected.data()[i])))
                     << what << ", columns: " << m << ", value " << i;
         }
-        EXPECT_GT(there.bytes(m), 0);
+        if (A.local_rows() > 0) {
+            EXPECT_GT(there.bytes(m), 0);
+        }
     }
 };
 

