@@ -17,7 +17,7 @@ for group in "$@"; do
                                   dolfinx-doc getdp) ;;
         simulate) packages+=(libsimgrid-dev) ;;
         python) packages+=(python3-dev python3-venv python3-numpy python3-scipy python3-mpi4py python3-pytest python3-matplotlib) ;;
-        check) packages+=(clang-format-19 clang-tidy-19 shellcheck) ;;
+        check) packages+=(clang-format-19 clang-tidy-19 shellcheck python3-venv) ;;
         *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers, petsc, petsc-programs, simulate, python)" >&2; exit 2 ;;
     esac
 done

@@ -82,11 +82,7 @@ for deal in boxes columns; do
 done
 refused "two cells" "--grid '3x4': three numbers" $file --grid 3x4
 refused "cells of a generated problem" "poisson3d:16 has its own" $problem --nodes 1 --method cg --grid 16x16x16
-refused "cells that do not fit" "no multiple of its cells" $file --deal boxes --grid 7x7x7
-refused "more columns than there are" "of whole lines along x: take fewer --nodes" simulate --problem poisson3d:4 --deal columns \
-  --nodes 1 --ranks-per-node 32 --method cg
 refused "a right-hand side without numerics" "--rhs takes real numerics" $problem --nodes 1 --dry --method cg --rhs random
-refused "one that is not there" "--rhs 'none.mtx' is neither a file" $problem --nodes 1 --method cg --rhs none.mtx
 
 # ---- platform files: two nodes with a link between ----
 cat >two.xml <<'XML'
@@ -124,6 +120,12 @@ if [ ! -e "$simulator" ] || ! command -v smpirun >/dev/null; then
   echo "the simulator is not built: the simulations themselves are skipped"
   finish
 fi
+
+# ---- what the simulator looks at first ----
+refused "cells that do not fit" "no multiple of its cells" $file --deal boxes --grid 7x7x7
+refused "more columns than there are" "of whole lines along x: take fewer --nodes" simulate --problem poisson3d:4 --deal columns \
+  --nodes 1 --ranks-per-node 32 --method cg
+refused "a right-hand side that is not there" "--rhs 'none.mtx' is neither a file" $problem --nodes 1 --method cg --rhs none.mtx
 
 # ---- platform files that SimGrid reads ----
 check "a platform of one's own" solves 1 $pair 2 --platform two.xml --hosts hosts --history --json two.json

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -63,7 +64,7 @@ public:
             auto& column = (*this)[j];
             if (run_ > 0 && column.state != State::active) column.waited += iteration_ - column.ended_at;
             column.start = start(j);
-            column.state = column.start == column.start ? State::active : State::done;
+            column.state = std::isnan(column.start) ? State::done : State::active;
             column.mark = column.restart = std::numeric_limits<double>::infinity();
             column.marked_at = iteration_;
             column.idle = column.lost = 0;
