@@ -55,6 +55,11 @@ python: setup python-environment ## Builds the Python package into build/release
 sanitizers: ## The unit tests with sanitizers, on one and two ranks
 	@$(MAKE) --no-print-directory unit PRESET=sanitizers RANKS=12
 
+tsan: ## The tests of tasks with ThreadSanitizer
+	@$(MAKE) --no-print-directory configure PRESET=tsan
+	@cmake --build build/tsan -j $(JOBS) --target test_task_graph test_task_solves
+	@ctest --preset tsan -L '^tasks$$' $(CTEST_ARGS)
+
 test-mpich: ## The unit tests with MPICH, on one and two ranks
 	@$(MAKE) --no-print-directory unit MPI=mpich RANKS=12
 
@@ -125,5 +130,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment check format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment check format build clean configure setup
 .DEFAULT_GOAL := help

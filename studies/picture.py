@@ -178,7 +178,7 @@ IDEAL = "2 5"  # dashes of a line that nobody measured
 SECOND = "7 4"
 
 
-LANES = {"apply": "#3b6fb6", "vectors": "#4aa39a", "dots": "#94a3b8", "halo": "#d9a514", "reductions": "#d1495b",
+LANES = {"apply": "#3b6fb6", "precondition": "#8b5fbf", "vectors": "#4aa39a", "dots": "#94a3b8", "halo": "#d9a514", "reductions": "#d1495b",
          "reduction": "#e58b3a"}
 
 

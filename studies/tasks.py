@@ -128,11 +128,12 @@ def lanes(trace):
         shown = [tid for tid in shown if names[tid] != "kernels"]
     return {"passes": len([e for e in work if e["ts"] > products[2] and e["name"] in PASSES]) / (len(products) - 3),
             "us": (last - first) / 2,
-            "lanes": [[(e["name"], round(max(0, e["ts"] - first), 1), round(min(last, e["ts"] + e["dur"]) - first, 1))
+            "lanes": [[(AS_PASSES.get(e["name"], e["name"]), round(max(0, e["ts"] - first), 1), round(min(last, e["ts"] + e["dur"]) - first, 1))
                        for e in spans if e["tid"] == tid and first - e["dur"] < e["ts"] < last] for tid in shown]}
 
 
-PASSES = ("apply", "vectors", "dots", "preconditioner")
+PASSES = ("apply", "vectors", "dots", "precondition")
+AS_PASSES = {"product": "apply", "preconditioner": "precondition", "vectors, dots": "vectors"}  # names of tasks
 PARTS = {"beside": beside, "costs": costs, "timelines": timelines}
 
 
@@ -215,4 +216,5 @@ def report(data):
     }, pictures
 
 
-KINDS = {"apply": "products", "vectors": "vectors and sums of tiles", "dots": "dot products", "reduction": "a reduction in flight"}
+KINDS = {"apply": "product", "precondition": "preconditioner", "vectors": "vectors", "dots": "dot products",
+         "reductions": "waiting for a sum", "reduction": "sum in flight"}
