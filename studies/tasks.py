@@ -15,13 +15,13 @@ from .text import bold, points, table
 METHODS = ("cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_bicgstab", "gmres:m=30",
            "pipelined_gmres:m=30,l=2", "s_step_gmres:m=30,s=10", "pipelined_s_step_gmres:m=30,l=2,t=5")
 WAYS = {"threads": "threads", "tasks": "tasks:tiles=4"}
-# Name, problem, ranks, threads of each, latency, whether another process computes all the time.
-CASES = (("in cache", "poisson2d:100", 1, 2, None, False), ("in the last cache", "poisson2d:320", 1, 2, None, False),
-         ("in memory", "poisson2d:1024", 1, 2, None, False), ("two ranks of one thread", "poisson2d:1024", 2, 1, None, False),
-         ("rows of 3 and of 31 entries", "uneven", 1, 2, None, False),
-         ("a reduction takes 0.2 ms", "poisson2d:320", 1, 2, "200us", False),
-         ("a reduction takes 1 ms", "poisson2d:1024", 1, 2, "1ms", False),
-         ("a busy process beside", "poisson2d:1024", 1, 2, None, True))
+# Name, problem, ranks, threads of each, iterations, latency, whether another process computes all the time.
+CASES = (("in cache", "poisson2d:100", 1, 2, 1501, None, False), ("in the last cache", "poisson2d:320", 1, 2, 301, None, False),
+         ("in memory", "poisson2d:1024", 1, 2, 61, None, False), ("two ranks of one thread", "poisson2d:1024", 2, 1, 61, None, False),
+         ("rows of 3 and of 31 entries", "uneven", 1, 2, 121, None, False),
+         ("a reduction takes 0.2 ms", "poisson2d:320", 1, 2, 301, "200us", False),
+         ("a reduction takes 1 ms", "poisson2d:1024", 1, 2, 61, "1ms", False),
+         ("a busy process beside", "poisson2d:1024", 1, 2, 61, None, True))
 # Processes × threads, method, seconds with MPI and threads, and with QUARK: Fig. 15 of the paper.
 PAPER = (("1 · 1", "GMRES(30)", 15.6, 16.3), ("1 · 12", "GMRES(30)", 6.7, 6.3), ("2 · 6", "GMRES(30)", 4.8, 4.8),
          ("1 · 1", "s-GMRES(30)", 11.5, 10.3), ("1 · 12", "s-GMRES(30)", 7.1, 3.6), ("2 · 6", "s-GMRES(30)", 3.8, 2.4),
@@ -33,8 +33,7 @@ SPAN = ("cg", "pipelined_cg", "pipelined_gmres:m=30,l=2")  # methods of the time
 
 
 def options(parser):
-    parser.add_argument("--rounds", type=int, default=3, help="of which the median counts (%(default)s)")
-    parser.add_argument("--iterations", type=int, default=61)
+    parser.add_argument("--rounds", type=int, default=5, help="of which the median counts (%(default)s)")
 
 
 def uneven(path, n):
@@ -67,17 +66,18 @@ def beside(study):
     with tempfile.TemporaryDirectory() as folder:
         file = None if a.quick else uneven(f"{folder}/uneven.mtx", 300_000)
         for number in range(1 if a.quick else a.rounds):
-            for name, problem, ranks, threads, latency, busy in cases:
+            for name, problem, ranks, threads, iterations, latency, busy in cases:
                 for way, execution in WAYS.items():
                     with company(busy):
                         results = study.stretto.json(
-                            "solve", file if problem == "uneven" else problem, *(f"--method={method}" for method in METHODS),
-                            *run.words_of({"threads": threads, "execution": execution, "rtol": 0, "max_it": a.iterations,
+                            "solve", file if problem == "uneven" else problem,
+                            *(f"--method={method}" for method in ("minres", *METHODS)),  # the first finds all asleep
+                            *run.words_of({"threads": threads, "execution": execution, "rtol": 0, "max_it": iterations,
                                            "emulate_latency": latency, "precond": "jacobi"}), ranks=ranks)
-                    for method, result in zip(METHODS, results):
+                    for method, result in zip(METHODS, results[1:]):
                         found.setdefault((name, method, way), []).append(1e3 * result["per_iteration"]["seconds"])
             study.say(f"round {number + 1}")
-    return {"rounds": a.rounds, "iterations": a.iterations,
+    return {"rounds": a.rounds,
             "cases": [{"case": name, "problem": problem, "ranks": ranks, "threads": threads}
                       for name, problem, ranks, threads, *_ in cases],
             "records": [{"case": name, "method": method, "way": way, "ms": statistics.median(ms)}
@@ -87,13 +87,15 @@ def beside(study):
 def costs(study):
     """Nanoseconds of a round of eight loops, by benchmark."""
     program = study.options.build / "bench" / "tasks"
-    code, out, err = run.call([program, "--benchmark_format=json", "--benchmark_min_time=0.02" if study.options.quick else
-                               "--benchmark_min_time=0.5"])
+    code, out, err = run.call([program, "--benchmark_format=json", "--benchmark_min_time=0.1", "--benchmark_report_aggregates_only=true",
+                               f"--benchmark_repetitions={2 if study.options.quick else 9}"])
     if code:
         raise run.Failed(f"{program}: {err.strip()[-200:]}")
     records = []
     for row in json.loads(out)["benchmarks"]:
-        kind, *sizes = row["name"].removesuffix("/real_time").split("/")
+        if row["aggregate_name"] != "median":
+            continue
+        kind, *sizes = row["run_name"].removesuffix("/real_time").split("/")
         records.append({"kind": kind, **{name: int(size) for name, size in (word.split(":") for word in sizes)},
                         "round_ns": row["real_time"]})
     return {"records": records}
@@ -201,7 +203,7 @@ def report(data):
             f"{short(method)}, {data['timelines']['problem']}, two threads: two iterations", "µs", 6 * int(span // 6 + 1),
             {way: [lane for lane in of["lanes"] if lane] for way, of in ways.items()}, KINDS)
     return {
-        "rounds": str(data["beside"]["rounds"]), "iterations": str(data["beside"]["iterations"]),
+        "rounds": str(data["beside"]["rounds"]),
         "facts": machine.line(data["beside"]["facts"]),
         "table": table(rows, {"method": "{method}", **{case["case"]: lambda row, name=case["case"]: row[name] for case in cases}}),
         "reading": points(reading(data)),

@@ -3,6 +3,7 @@
 // Johnson, Micchelli and Paul 1983). The interval's end is found by a few steps of Arnoldi's method.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
@@ -49,6 +50,8 @@ public:
     ExplicitInverse explicit_inverse() const override { return form_; }
 
 private:
+    static constexpr int most_steps = 12;
+
     double vector_bytes(int columns) const {
         return 8.0 * static_cast<double>(form_.inverse.size()) * (form_.degree + 1) * (7.0 * columns + 1);
     }
@@ -106,39 +109,43 @@ private:
     /// Collective. Ritz values of D⁻¹A after a few steps of Arnoldi's method; fewer where the space ends, below
     /// `negligible`.
     std::vector<std::complex<double>> ritz_values(double negligible) const {
-        constexpr int most_steps = 12;
         const Comm& comm = A_->comm();
         const auto n = form_.inverse.size();
-        const auto dot = [&](const std::vector<double>& a, const std::vector<double>& b) {
-            double sum = 0;
-            for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
-            return all_sum(comm, sum);
-        };
-        const auto normalise = [&](std::vector<double>& v) {
-            const double norm = std::sqrt(dot(v, v));
-            if (norm > 0)
-                for (double& value : v) value /= norm;
-            return norm;
-        };
-        std::vector<std::vector<double>> basis(1, std::vector<double>(n));
+        std::vector<std::vector<double>> basis;
+        std::vector<double> next(n);
         const Global first = A_->partition().first(comm.rank());
-        for (std::size_t i = 0; i < n; ++i) basis[0][i] = uniform(1, first + static_cast<Global>(i), 0);
-        double norm = normalise(basis[0]);
+        for (std::size_t i = 0; i < n; ++i) next[i] = uniform(1, first + static_cast<Global>(i), 0);
         double h[most_steps][most_steps] = {};  // column by column
-        int steps = 0;
-        while (steps < most_steps && norm > negligible && std::isfinite(norm)) {
-            std::vector<double> next(n);
+        for (int steps = 0;; ++steps) {
+            // Classical Gram–Schmidt, one reduction a step: (next, qⱼ) and (next, next).
+            std::vector<double> dots(basis.size() + 1);
+            const auto dot = [&](const std::vector<double>& q) {
+                double sum = 0;
+                for (std::size_t i = 0; i < n; ++i) sum += next[i] * q[i];
+                return sum;
+            };
+            std::ranges::transform(basis, dots.begin(), dot);
+            dots.back() = dot(next);
+            MPI_Allreduce(MPI_IN_PLACE, dots.data(), static_cast<int>(dots.size()), MPI_DOUBLE, MPI_SUM, comm.mpi());
+            double square = dots.back();
+            for (std::size_t j = 0; j < basis.size(); ++j) {
+                h[steps - 1][j] = dots[j];
+                square -= dots[j] * dots[j];
+                for (std::size_t i = 0; i < n; ++i) next[i] -= dots[j] * basis[j][i];
+            }
+            // What is left of cancellation is no direction: the space ends.
+            constexpr double cancelled = 1e-10;
+            const double norm = square > cancelled * dots.back() ? std::sqrt(square) : 0;
+            if (steps == most_steps || !(norm > negligible) || !std::isfinite(norm)) return ritz_values_of(h, steps);
+            if (steps > 0) h[steps - 1][steps] = norm;
+            for (double& value : next) value /= norm;
+            basis.push_back(next);
             A_->apply({basis.back().data(), A_->local_rows(), 1}, {next.data(), A_->local_rows(), 1});
             for (std::size_t i = 0; i < n; ++i) next[i] *= form_.inverse[i];
-            for (int j = 0; j <= steps; ++j) {
-                const auto& other = basis[static_cast<std::size_t>(j)];
-                const double overlap = h[steps][j] = dot(next, other);
-                for (std::size_t i = 0; i < n; ++i) next[i] -= overlap * other[i];
-            }
-            norm = normalise(next);
-            if (++steps < most_steps) h[steps - 1][steps] = norm;
-            basis.push_back(std::move(next));
         }
+    }
+
+    static std::vector<std::complex<double>> ritz_values_of(const double (&h)[most_steps][most_steps], int steps) {
         if (steps == 0) return {};
         std::vector<double> H;
         for (int j = 0; j < steps; ++j) H.insert(H.end(), h[j], h[j] + steps);

@@ -62,7 +62,7 @@ using Vanish = std::array<bool, std::size(constants)>;
 /// What is counted of the rows of a thread, or of this rank.
 struct Count {
     Global unmatched = 0, positive = 0, zero = 0, dominant = 0, off_diagonals = 0, opposite = 0, longest = 0;
-    double asymmetry = 0, pair_shares = 0;
+    double asymmetry = 0, pair_shares = 0, sum = 0, absolute_sum = 0;
     Vanish vanish{};
     std::vector<std::vector<Mirrored>> elsewhere;  // for each rank
 
@@ -80,6 +80,8 @@ struct Count {
         longest = std::max(longest, other.longest);
         asymmetry = std::max(asymmetry, other.asymmetry);
         pair_shares += other.pair_shares;
+        sum += other.sum;
+        absolute_sum += other.absolute_sum;
         for (std::size_t c = 0; c < vanish.size(); ++c) vanish[c] = vanish[c] && other.vanish[c];
         for (std::size_t p = 0; p < elsewhere.size(); ++p)
             elsewhere[p].insert(elsewhere[p].end(), other.elsewhere[p].begin(), other.elsewhere[p].end());
@@ -115,11 +117,12 @@ public:
 
     void look(std::size_t i, Count& count) const {
         const Global row = first_ + static_cast<Global>(i);
-        double diagonal = 0, others = 0, largest = 0, second = 0;
+        double diagonal = 0, others = 0, largest = 0, second = 0, sum = 0;
         Global positive = 0, negative = 0;
         for (auto k = static_cast<std::size_t>(rows_.start[i]); k < static_cast<std::size_t>(rows_.start[i + 1]); ++k) {
             const Global column = rows_.columns[k];
             const double value = rows_.values[k];
+            sum += value;
             if (column == row) {
                 diagonal = value;
                 continue;
@@ -135,6 +138,8 @@ public:
                 count.elsewhere[static_cast<std::size_t>(partition_.owner(column))].push_back(
                     {column, row, value, root_[i]});
         }
+        count.sum += sum;
+        count.absolute_sum += others + std::abs(diagonal);
         count.positive += diagonal > 0;
         count.zero += diagonal == 0;
         count.off_diagonals += positive + negative;
@@ -222,6 +227,8 @@ Structure analyse(const Comm& comm, const DistributedRows& problem, int threads)
     result.opposite = all_sum(comm, total.opposite);
     result.longest_row = all_max(comm, total.longest);
     if (result.rows > 0) result.pair_share = all_sum(comm, total.pair_shares) / static_cast<double>(result.rows);
+    if (const double absolute = all_sum(comm, total.absolute_sum); absolute > 0)
+        result.sum_share = all_sum(comm, total.sum) / absolute;
     const auto [smallest, largest] = rows.smallest_and_largest_root();
     const double least = all_min(comm, smallest), most = all_max(comm, largest);
     if (most > 0) result.row_spread = (most / least) * (most / least);

@@ -91,8 +91,7 @@ Steps scaled(const Structure& structure, Steps steps) {
 
 Steps first_choices(const Structure& structure, int ranks) {
     if (!structure.symmetric()) return unsymmetric(structure, ranks);
-    const bool one_sign = structure.positive_diagonal == structure.rows || structure.negative();
-    return one_sign ? definite(structure, ranks) : indefinite(structure, ranks);
+    return structure.may_be_definite() ? definite(structure, ranks) : indefinite(structure, ranks);
 }
 
 std::string name_of(const std::string& spec) { return parse_spec(spec).name; }

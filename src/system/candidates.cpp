@@ -24,18 +24,20 @@ struct Kind {
     double least, plain, incomplete;
     std::string_view why;
 };
+constexpr std::string_view polynomial = "chebyshev";
 constexpr std::string_view replicated = "additive_schwarz:lu,overlap=100";
 constexpr std::array kinds{
     Kind{"none", 0, 0, 0, 0, 0, 1.5, 0, "nothing to set up"},
     Kind{"jacobi", 1, 0, 0.1, 0, 0, 1, 0, "next to nothing to set up, and the quickest to use"},
+    Kind{polynomial, 13, 5e-5, 4, 0, 1, 0.25, 0, "a polynomial: several products for one reduction"},
     Kind{"block_jacobi:ic0", 50, 2e-5, 1.4, 1.2e-8, 1, 0, 1, "incomplete Cholesky suits most SPD matrices"},
     Kind{"block_jacobi:ilu0", 40, 2e-5, 1.4, 1.2e-8, 1, 0, 1, "incomplete LU factors, quick to set up"},
     Kind{"block_jacobi:ilut", 250, 1e-4, 2.5, 3e-8, 2, 0, 0.3, "incomplete LU with fill where it counts"},
     Kind{"additive_schwarz:ilut", 280, 4e-4, 3, 3e-8, 2, 0.02, 0.3,
          "overlapping blocks, incomplete LU with fill where it counts"},
     Kind{"amg", 200, 1.5e-3, 10, 1.5e-7, 4, 0.1, 0, "multigrid: iterations hardly grow with the size"},
-    Kind{"block_jacobi:cholesky", 0, 5e-4, 0, 0, 2, 0.15, 0, "complete Cholesky factors"},
-    Kind{"block_jacobi:lu", 0, 8e-4, 0, 0, 2, 0.15, 0, "complete LU factors"},
+    Kind{"block_jacobi:cholesky", 0, 4e-4, 0, 0, 2, 0.15, 0, "complete Cholesky factors"},
+    Kind{"block_jacobi:lu", 0, 6e-4, 0, 0, 2, 0.15, 0, "complete LU factors"},
     Kind{"additive_schwarz:cholesky,restricted=0,overlap=2", 0, 1e-3, 0, 0, 3, 0.05, 0,
          "overlapping blocks, each solved exactly"},
     Kind{"additive_schwarz:lu,overlap=2", 0, 1.3e-3, 0, 0, 2, 0.03, 0, "overlapping blocks, each solved exactly"},
@@ -49,7 +51,7 @@ constexpr double most_replicated = 50000, most_direct = 1e6;
 double fill(const Structure& structure, double rows, double nonzeros) {
     const double size = std::max(2.0, rows), row = nonzeros / size;
     if (row < 6) return 0.7 * std::log2(size);
-    if (structure.like_grid() && row < 9) return 1.3 * std::cbrt(size);
+    if (structure.like_grid() && row < 9) return std::cbrt(size);
     return 6 * std::pow(std::max(1.0, size / 5000), 0.25);
 }
 
@@ -127,6 +129,12 @@ Expectation expectation(const Structure& structure, const Sizes& sizes, const Pa
         if (whole) found.iterations = 1;
     }
     found.setup = kind.seconds + setup;
+    if (kind.name == polynomial) {  // products with the matrix as it is stored, and vectors between them
+        constexpr double steps = 13, of_setup = 170, of_use = 40;
+        found.setup =
+            kind.seconds + steps * (parts.product + (sizes.ranks > 1 ? parts.reduction : 0)) + of_setup * parts.vector;
+        use = kind.use * parts.product + of_use * parts.vector;
+    }
     // Incomplete factors lean on the diagonal.
     if (twice && kind.use > 0 && structure.rows > 0)
         found.iterations *= 1 + 20 * static_cast<double>(structure.zero_diagonal) / static_cast<double>(structure.rows);
@@ -149,12 +157,11 @@ struct Way {
 
 std::vector<Way> definite(const Sizes& sizes) {
     if (sizes.ranks == 1)
-        return {{"cg", "jacobi"},
-                {"cg", "block_jacobi:ic0"},
-                {"cg", "block_jacobi:cholesky"},
-                {"cg", "amg"},
-                {"gmres", "block_jacobi:lu"}};
+        return {
+            {"cg", "jacobi"}, {"cg", "chebyshev"},         {"cg", "block_jacobi:ic0"}, {"cg", "block_jacobi:cholesky"},
+            {"cg", "amg"},    {"gmres", "block_jacobi:lu"}};
     return {{"cg", "jacobi"},
+            {"cg", "chebyshev"},
             {"cg", "block_jacobi:ic0"},
             {"cg", "block_jacobi:cholesky"},
             {"cg", "additive_schwarz:cholesky,restricted=0,overlap=2"},
@@ -177,7 +184,10 @@ std::vector<Way> unsymmetric(const Structure& structure, const Sizes& sizes, con
     std::vector<Way> ways;
     if (structure.zero_diagonal == 0) ways = {{"bicgstab", "jacobi"}, {"bicgstab", "block_jacobi:ilu0"}};
     ways.push_back({"bicgstab", "block_jacobi:ilut"});
-    if (structure.like_grid()) ways.push_back({"bicgstab", "amg"});
+    if (structure.like_grid()) {
+        ways.push_back({"bicgstab", "chebyshev"});
+        ways.push_back({"bicgstab", "amg"});
+    }
     if (sizes.ranks == 1) {
         ways.push_back({"gmres", "block_jacobi:lu"});
     } else {
@@ -207,7 +217,13 @@ std::vector<Expectation> expected(const std::vector<Way>& ways, const Structure&
         step.precond = precond;
         all.push_back(expectation(structure, sizes, parts, step));
     }
-    std::ranges::stable_sort(all, {}, &Expectation::seconds);
+    // Iterations are assumed and may be several times as many; what a direct solve takes is known where hardly more
+    // than its few reductions count.
+    constexpr double risk = 1.5;
+    std::ranges::stable_sort(all, {}, [](const Expectation& each) {
+        const bool known = each.iterations <= 1 && each.setup < each.outside;
+        return (known ? 1 : risk) * each.seconds();
+    });
     return all;
 }
 
@@ -215,8 +231,7 @@ std::vector<Expectation> expected(const std::vector<Way>& ways, const Structure&
 
 std::vector<Expectation> candidates(const Structure& structure, const Sizes& sizes, const PartTimes& parts) {
     if (!structure.symmetric()) return expected(unsymmetric(structure, sizes, parts), structure, sizes, parts);
-    const bool one_sign = structure.positive_diagonal == structure.rows || structure.negative();
-    return expected(one_sign ? definite(sizes) : not_definite(sizes), structure, sizes, parts);
+    return expected(structure.may_be_definite() ? definite(sizes) : not_definite(sizes), structure, sizes, parts);
 }
 
 std::vector<Expectation> indefinite_candidates(const Structure& structure, const Sizes& sizes, const PartTimes& parts) {

@@ -66,13 +66,17 @@ std::string text_of(const Spec& spec) {
     return text;
 }
 
+bool has_option(const Method& method, std::string_view name) {
+    return std::ranges::count(method.options, name, &OptionInfo::name) > 0;
+}
+
 /// About the same as iteration_seconds, by the row of the method alone: for solves that take no longer than its text.
 double about(const PartTimes& parts, const std::string& chosen, double preconditioner) {
     const Spec spec = parse_spec(chosen);
     const Method& row = find_method(spec.name);
     const Options options(spec, row.options);
-    const bool deep = std::ranges::count(row.options, "l", &OptionInfo::name) > 0;
-    const double in_flight = deep ? options.number("l") : 1;
+    const bool deep = has_option(row, "l"), blocks = has_option(row, "t");  // of l blocks one is being made
+    const double in_flight = deep ? std::max(1.0, options.number("l") - (blocks ? 1 : 0)) : 1;
     const double moved = 5 + 1.5 * std::min(12, row.vectors(options, preconditioner > 0));  // vectors
     const double work = row.applies * parts.product + row.preconditionings * preconditioner + moved * parts.vector;
     const double sums = row.reductions * parts.reduction;
@@ -121,6 +125,10 @@ std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string&
         way.step.method = method;
         way.step.precond = precond;
         way.iteration = seconds(method);
+        if (has_option(row, "m")) {  // a restart waits for its residual and its first vector
+            constexpr double of_restart = 2;
+            way.iteration += of_restart * parts.reduction / Options(spec, row.options).number("m");
+        }
         way.iterations = iterations;
         way.outside = at_both_ends * parts.reduction + parts.product;
         if (row.name == "deep_pipelined_cg") {  // what leads into it has one reduction in flight

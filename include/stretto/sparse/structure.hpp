@@ -30,6 +30,7 @@ struct Structure {
     /// rows. Near 1 rows couple along lines, as with anisotropy or strong convection, and incomplete factors are nearly
     /// exact.
     double pair_share = 1;
+    double sum_share = 1;                 ///< 1ᵀA1, over the sum of all |aᵢⱼ|
     Global longest_row = 0;               ///< nonzeros beside the diagonal
     std::vector<Constants> null_vectors;  ///< that A takes to zero; of one, two or three components
     /// Rows that can be matched with columns of their own so that each pair is a nonzero; nothing where it was too much
@@ -40,6 +41,12 @@ struct Structure {
     bool symmetric() const { return asymmetry <= 1e-12; }
     /// −A may be definite; A is not.
     bool negative() const { return symmetric() && rows > 0 && positive_diagonal == 0 && zero_diagonal == 0; }
+    /// A, or −A, may be symmetric and definite: neither its diagonal nor 1ᵀA1 says the contrary.
+    bool may_be_definite() const {
+        constexpr double rounding = 1e-12;
+        return (symmetric() && positive_diagonal == rows && sum_share > -rounding) ||
+               (negative() && sum_share < rounding);
+    }
     /// What discrete Laplacians are like, and with them most of what multigrid is good for.
     bool like_grid() const {
         constexpr double nearly_all = 0.9;
