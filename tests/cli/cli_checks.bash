@@ -5,7 +5,10 @@
 STRETTO=$(realpath "$STRETTO") DATA=$(realpath "$DATA")
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Two that start at once fight for the folder that Open MPI makes in /tmp.
+export OMPI_MCA_orte_tmpdir_base=$work.mpi
+mkdir "$OMPI_MCA_orte_tmpdir_base"
+trap 'rm -rf "$work" "$work.mpi"' EXIT
 cd "$work" || exit 1
 checks=0 failures=0
 limit=120  # seconds for a run
