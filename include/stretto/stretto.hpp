@@ -22,5 +22,6 @@
 #include "stretto/sparse/structure.hpp"
 #include "stretto/statements/multivector.hpp"
 #include "stretto/system/advice.hpp"
+#include "stretto/system/dense_system.hpp"
 #include "stretto/system/linear_system.hpp"
 #include "stretto/system/prepare.hpp"

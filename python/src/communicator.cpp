@@ -22,7 +22,7 @@ void start_mpi() {
     MPI_Initialized(&started);
     if (started != 0) return;
     int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);  // Python has threads
     std::atexit([] {
         if (!finalized()) MPI_Finalize();
     });

@@ -15,7 +15,6 @@
 namespace nb = nanobind;
 
 namespace stretto::python {
-namespace {
 
 nb::list describe(std::span<const OptionInfo> options) {
     nb::list list;
@@ -34,6 +33,8 @@ nb::list describe(std::span<const OptionInfo> options) {
     }
     return list;
 }
+
+namespace {
 
 nb::list method_table() {
     nb::list list;
@@ -93,8 +94,10 @@ void bind_tables(nb::module_& m) {
 
 NB_MODULE(_core, m) {
     using namespace stretto::python;
+    nb::set_leak_warnings(false);  // a traceback that is kept to the end keeps what it saw
     bind_tables(m);
     bind_communicator(m);
     bind_systems(m);
     bind_operators(m);
+    bind_dense(m);
 }

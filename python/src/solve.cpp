@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <chrono>
-#include <functional>
-#include <map>
 
 #include "stretto/core/error.hpp"
 
@@ -14,8 +13,11 @@ namespace nb = nanobind;
 
 namespace stretto::python {
 
-Outcome::Outcome(std::shared_ptr<Communicator> communicator, RunInfo info, Result result)
-    : communicator_(std::move(communicator)), info_(std::move(info)), result_(std::move(result)) {
+Outcome::Outcome(std::shared_ptr<Communicator> communicator, RunInfo info, Result result, std::vector<Span> timeline)
+    : communicator_(std::move(communicator)),
+      info_(std::move(info)),
+      result_(std::move(result)),
+      timeline_(std::move(timeline)) {
     if (communicator_->comm().size() > 1) json_ = result_json(communicator_->comm(), info_, result_);
 }
 
@@ -24,11 +26,11 @@ const std::string& Outcome::json() {
     return json_;
 }
 
-bool Guest::told(const IterationInfo& at) {
+void Guest::told(double number) {
     bool on = true;
     if (!callback_.is_none())
         run([&] {
-            const nb::object answer = callback_(at.relative_residual);
+            const nb::object answer = callback_(number);
             on = !answer.is(nb::handle(Py_False));
         });
     constexpr auto now_and_then = std::chrono::milliseconds(20);  // Ctrl-C may wait for so long
@@ -41,16 +43,38 @@ bool Guest::told(const IterationInfo& at) {
         }
     }
     if (!on) interrupt_ = true;
-    return true;  // ends by the interrupt, on all ranks
 }
 
 SolveOptions Guest::invited(SolveOptions options) {
     options.interrupt = &interrupt_;
-    options.monitor = [this](const IterationInfo& at) { return told(at); };
+    options.monitor = [this](const IterationInfo& at) {
+        told(at.relative_residual);
+        return true;  // ends by the interrupt, on all ranks
+    };
+    if (options.trace) options.trace = &trace_.emplace();
     return options;
 }
 
+std::vector<Span> Guest::timeline() {
+    std::vector<Span> spans;
+    if (!trace_ || trace_->spans().empty()) return spans;
+    const auto first = std::ranges::min(trace_->spans(), {}, &Trace::Span::begin).begin;
+    for (const auto& [name, track, begin, end, cost] : trace_->spans())
+        spans.push_back({std::string(name), track, to_seconds(begin - first), to_seconds(end - first)});
+    return spans;
+}
+
+void read_by_name(const nb::dict& given, const std::map<std::string, std::function<void(nb::handle)>>& known) {
+    for (const auto& [name, value] : given) {
+        const auto found = known.find(nb::cast<std::string>(name));
+        if (found == known.end())
+            throw nb::type_error(fmt::format("there is no option '{}'", nb::cast<std::string>(name)).c_str());
+        found->second(value);
+    }
+}
+
 SolveOptions solve_options(const nb::dict& given) {
+    static Trace asked(0);  // whoever is invited has one of its own
     SolveOptions options;
     const std::map<std::string, std::function<void(nb::handle)>> known{
         {"method", [&](nb::handle value) { options.method = nb::cast<std::string>(value); }},
@@ -69,14 +93,10 @@ SolveOptions solve_options(const nb::dict& given) {
         {"last", [&](nb::handle value) { options.iterate = nb::cast<bool>(value) ? Iterate::last : Iterate::best; }},
         {"zero_guess", [&](nb::handle value) { options.zero_guess = nb::cast<bool>(value); }},
         {"history", [&](nb::handle value) { options.history = nb::cast<bool>(value); }},
+        {"timeline", [&](nb::handle value) { options.trace = nb::cast<bool>(value) ? &asked : nullptr; }},
         {"true_history", [&](nb::handle value) { options.true_history = nb::cast<bool>(value); }},
     };
-    for (const auto& [name, value] : given) {
-        const auto found = known.find(nb::cast<std::string>(name));
-        if (found == known.end())
-            throw nb::type_error(fmt::format("there is no option '{}'", nb::cast<std::string>(name)).c_str());
-        found->second(value);
-    }
+    read_by_name(given, known);
     return options;
 }
 

@@ -6,10 +6,18 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "communicator.hpp"
+#include "stretto/core/spec.hpp"
+#include "stretto/measure/trace.hpp"
 #include "stretto/system/linear_system.hpp"
 
 namespace stretto::python {
@@ -25,37 +33,51 @@ inline MultiVector<double> view(const Columns& x) {
     return {x.data(), static_cast<Index>(x.shape(0)), static_cast<int>(x.shape(1))};
 }
 
+/// What ran when on this process, in seconds from the first.
+struct Span {
+    std::string name;
+    int track;  ///< of Trace
+    double begin, end;
+};
+
 /// What a solve returned, with what its JSON tells beside it. The JSON of one process is made when asked for; of
 /// several at once, for that takes them all.
 class Outcome {
 public:
-    Outcome(std::shared_ptr<Communicator> communicator, RunInfo info, Result result);
+    Outcome(std::shared_ptr<Communicator> communicator, RunInfo info, Result result, std::vector<Span> timeline);
     const Result& result() const { return result_; }
+    const std::vector<Span>& timeline() const { return timeline_; }
+    const RunInfo& info() const { return info_; }
     const std::string& json();
 
 private:
     std::shared_ptr<Communicator> communicator_;
     RunInfo info_;
     Result result_;
+    std::vector<Span> timeline_;
     std::string json_;
 };
 
-/// Lets Python into a solve that runs without its lock: its callback, Ctrl-C, and operators in Python. What they throw
-/// ends the solve at its next iteration on all ranks, and is thrown when it is over.
+/// Lets Python into work that runs without its lock: its callback, Ctrl-C, operators and kernels in Python, from any
+/// thread. What they throw ends a solve at its next iteration on all ranks, and is thrown when it is over.
 class Guest {
 public:
-    /// `callback`: a function of the relative residual, or none.
+    /// `callback`: a function of a number (the relative residual, the fraction that is done), or none.
     explicit Guest(nanobind::object callback) : callback_(std::move(callback)) {}
 
-    /// The options with this guest's monitor and interrupt, which it must outlive.
+    /// The options with this guest's monitor, interrupt and timeline, which it must outlive.
     SolveOptions invited(SolveOptions options);
+    const std::atomic<bool>& interrupt() const { return interrupt_; }
+    void told(double number);
+    /// What the last solve left; empty unless it was asked for.
+    std::vector<Span> timeline();
     /// Runs code of Python; false where it threw, now or before. What the first Ctrl-C met in the middle runs again,
     /// for the iteration to end as it should.
     template <class Work>
     bool run(Work&& work) {
+        const nanobind::gil_scoped_acquire lock;
         if (failure_) return false;
         try {
-            const nanobind::gil_scoped_acquire lock;
             try {
                 work();
             } catch (nanobind::python_error& error) {
@@ -70,24 +92,29 @@ public:
         return !failure_;
     }
     /// Throws what was thrown meanwhile.
-    void leave() const {
-        if (failure_) std::rethrow_exception(failure_);
+    void leave() {
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
 private:
-    bool told(const IterationInfo& at);
-
     nanobind::object callback_;
     std::atomic<bool> interrupt_ = false;
-    std::exception_ptr failure_;
+    std::exception_ptr failure_;  // looked at under Python's lock
     Clock::time_point looked_ = Clock::now();
+    std::optional<Trace> trace_;
 };
 
-/// The options that Python gives by name; unknown ones are a TypeError.
+/// Calls what is known for each name that Python gives; unknown ones are a TypeError.
+void read_by_name(const nanobind::dict& given,
+                  const std::map<std::string, std::function<void(nanobind::handle)>>& known);
+/// The options that Python gives by name.
 SolveOptions solve_options(const nanobind::dict& given);
+/// A table of options as a list of dictionaries.
+nanobind::list describe(std::span<const OptionInfo> options);
 
 void bind_systems(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
+void bind_dense(nanobind::module_& m);
 void bind_tables(nanobind::module_& m);
 
 }  // namespace stretto::python

@@ -7,8 +7,12 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "solve.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/device/devices.hpp"
+#include "stretto/tasks/execution.hpp"
 
 namespace nb = nanobind;
 
@@ -22,19 +26,44 @@ std::span<const T> span(const Vector<T>& x) {
     return {x.data(), x.size()};
 }
 
+nb::list described(std::span<const NextStep> steps) {
+    nb::list list;
+    for (const auto& step : steps) {
+        nb::dict row;
+        row["method"] = step.method;
+        row["precond"] = step.precond;
+        row["prepare"] = step.prepare;
+        row["more"] = step.more;
+        row["why"] = step.why;
+        list.append(row);
+    }
+    return list;
+}
+
 struct System {
     std::shared_ptr<Communicator> communicator;
+    std::unique_ptr<Device> tasks;  // outlives the system
     LinearSystem system;
 };
 
-SystemOptions system_options(const std::string& precond, const std::string& prepare, const std::string& null_space,
-                             int threads, int columns) {
+/// What Python gives by name; unknown ones are a TypeError.
+SystemOptions system_options(const nb::dict& given, std::unique_ptr<Device>& tasks) {
     SystemOptions options;
-    options.precond = precond;
-    options.prepare = prepare;
-    options.null_space = null_space;
-    options.threads = threads;
-    options.columns = columns;
+    const std::map<std::string, std::function<void(nb::handle)>> known{
+        {"precond", [&](nb::handle value) { options.precond = nb::cast<std::string>(value); }},
+        {"prepare", [&](nb::handle value) { options.prepare = nb::cast<std::string>(value); }},
+        {"null_space", [&](nb::handle value) { options.null_space = nb::cast<std::string>(value); }},
+        {"threads", [&](nb::handle value) { options.threads = nb::cast<int>(value); }},
+        {"columns", [&](nb::handle value) { options.columns = nb::cast<int>(value); }},
+        {"insist", [&](nb::handle value) { options.insist = nb::cast<bool>(value); }},
+        {"device", [&](nb::handle value) { options.device = find_device(nb::cast<std::string>(value)); }},
+        {"execution",
+         [&](nb::handle value) {
+             tasks = task_execution(nb::cast<std::string>(value));
+             if (tasks) options.device = tasks.get();
+         }},
+    };
+    read_by_name(given, known);
     return options;
 }
 
@@ -43,17 +72,52 @@ void bind_from_rows(nb::class_<System>& type) {
     type.def_static(
         "from_rows",
         [](std::shared_ptr<Communicator> communicator, const Vector<Int>& start, const Vector<Int>& columns,
-           const Vector<double>& values, const std::string& precond, const std::string& prepare,
-           const std::string& null_space, int threads, int width) {
-            const auto options = system_options(precond, prepare, null_space, threads, width);
+           const Vector<double>& values, const nb::dict& given) {
+            std::unique_ptr<Device> tasks;
+            const auto options = system_options(given, tasks);
             const nb::gil_scoped_release unlocked;
             auto system =
                 LinearSystem::from_rows(communicator->comm(), span(start), span(columns), span(values), options);
-            return std::make_unique<System>(System{std::move(communicator), std::move(system)});
+            return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system)});
         },
         nb::arg("communicator"), nb::arg("start").noconvert(), nb::arg("columns").noconvert(),
-        nb::arg("values").noconvert(), nb::arg("precond"), nb::arg("prepare"), nb::arg("null_space"),
-        nb::arg("threads"), nb::arg("width"));
+        nb::arg("values").noconvert(), nb::arg("given"));
+}
+
+/// Entries (i, j, v) of any rows.
+std::unique_ptr<System> from_entries(std::shared_ptr<Communicator> communicator, Global rows,
+                                     const Vector<std::int64_t>& i, const Vector<std::int64_t>& j,
+                                     const Vector<double>& v, const nb::dict& given) {
+    std::unique_ptr<Device> tasks;
+    const auto options = system_options(given, tasks);
+    const nb::gil_scoped_release unlocked;
+    std::vector<Entry<double>> entries;
+    entries.reserve(v.size());
+    for (std::size_t k = 0; k < v.size(); ++k) entries.push_back({i(k), j(k), v(k)});
+    auto system = LinearSystem::from_entries(communicator->comm(), rows, std::move(entries), options);
+    return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system)});
+}
+
+/// A preconditioner's trial, in words and numbers.
+nb::list trials(System& self, const ConstColumns& b, int iterations, double rtol) {
+    std::vector<Expectation> all;
+    {
+        const nb::gil_scoped_release unlocked;
+        all = self.system.trials(view(b), iterations, rtol);
+    }
+    nb::list list;
+    for (const auto& each : all) {
+        nb::dict row = described({&each.step, 1})[0];
+        row["setup"] = each.setup;
+        row["iteration"] = each.iteration;
+        row["trial"] = each.trial;
+        row["residual"] = each.residual;
+        row["iterations"] = each.iterations;
+        row["seconds"] = each.seconds();
+        row["ended"] = each.ended;
+        list.append(row);
+    }
+    return list;
 }
 
 /// Many solves with one method.
@@ -73,7 +137,8 @@ public:
             result = transposed ? &solver_.solve_transposed(view(b), view(x)) : &solver_.solve(view(b), view(x));
         }
         guest_.leave();
-        return std::make_unique<Outcome>(system_->communicator, system_->system.info(options_, columns_), *result);
+        return std::make_unique<Outcome>(system_->communicator, system_->system.info(options_, columns_), *result,
+                                         guest_.timeline());
     }
 
 private:
@@ -92,29 +157,25 @@ void bind_systems(nb::module_& m) {
         .def_prop_ro("converged", [](const Outcome& self) { return self.result().converged(); })
         .def_prop_ro("iterations", [](const Outcome& self) { return self.result().iterations; })
         .def_prop_ro("residual", [](const Outcome& self) { return self.result().relative_residual(); })
+        .def_prop_ro("method", [](const Outcome& self) { return self.info().method; })
+        .def_prop_ro("precond", [](const Outcome& self) { return self.info().precond; })
         .def_prop_ro("info",
                      [](const Outcome& self) { return scipy_info(self.result().status, self.result().iterations); })
         .def_prop_ro("history", [](const Outcome& self) { return self.result().history; })
         .def_prop_ro("true_history", [](const Outcome& self) { return self.result().true_history; })
-        .def_prop_ro("next",
-                     [](const Outcome& self) {
-                         nb::list steps;
-                         for (const auto& step : self.result().next) {
-                             nb::dict row;
-                             row["method"] = step.method;
-                             row["precond"] = step.precond;
-                             row["prepare"] = step.prepare;
-                             row["more"] = step.more;
-                             row["why"] = step.why;
-                             steps.append(row);
-                         }
-                         return steps;
-                     })
+        .def_prop_ro("next", [](const Outcome& self) { return described(self.result().next); })
         .def_prop_ro("norms_b",
                      [](const Outcome& self) {
                          std::vector<double> norms;
                          for (const auto& column : self.result().columns) norms.push_back(column.norm_b);
                          return norms;
+                     })
+        .def_prop_ro("timeline",
+                     [](const Outcome& self) {
+                         nb::list spans;
+                         for (const auto& [name, track, begin, end] : self.timeline())
+                             spans.append(nb::make_tuple(name, track, begin, end));
+                         return spans;
                      })
         .def("json", [](Outcome& self) { return self.json(); });
 
@@ -122,6 +183,8 @@ void bind_systems(nb::module_& m) {
     bind_from_rows<std::int32_t>(system);
     bind_from_rows<std::int64_t>(system);
     system
+        .def_static("from_entries", from_entries, nb::arg("communicator"), nb::arg("rows"), nb::arg("i"), nb::arg("j"),
+                    nb::arg("v"), nb::arg("given"))
         .def(
             "solve",
             [](System& self, const ConstColumns& b, const Columns& x, const nb::dict& given, nb::object callback) {
@@ -131,8 +194,9 @@ void bind_systems(nb::module_& m) {
                 {
                     const nb::gil_scoped_release unlocked;
                     auto result = self.system.solve(view(b), view(x), options);
-                    outcome = std::make_unique<Outcome>(
-                        self.communicator, self.system.info(options, static_cast<int>(b.shape(1))), std::move(result));
+                    outcome = std::make_unique<Outcome>(self.communicator,
+                                                        self.system.info(options, static_cast<int>(b.shape(1))),
+                                                        std::move(result), guest.timeline());
                 }
                 guest.leave();
                 return outcome;
@@ -145,13 +209,43 @@ void bind_systems(nb::module_& m) {
                  self.system.matrix().apply({copy.data(), static_cast<Index>(x.shape(0)), static_cast<int>(x.shape(1))},
                                             view(y));
              })
+        .def("precondition",
+             [](System& self, const ConstColumns& r, const Columns& z, bool transposed) {
+                 const nb::gil_scoped_release unlocked;
+                 const auto* M = self.system.preconditioner();
+                 std::vector<double> copy(r.data(), r.data() + r.size());
+                 const MultiVector<double> from(copy.data(), static_cast<Index>(r.shape(0)),
+                                                static_cast<int>(r.shape(1)));
+                 if (!M)
+                     std::ranges::copy(copy, z.data());
+                 else
+                     transposed ? M->apply_transpose(from, view(z)) : M->apply(from, view(z));
+             })
         .def("update_values",
              [](System& self, const Vector<double>& values) {
                  const nb::gil_scoped_release unlocked;
                  self.system.update_values(span(values));
              })
         .def_prop_ro("rows", [](const System& self) { return self.system.rows(); })
+        .def_prop_ro("first_row",
+                     [](const System& self) { return self.system.partition().first(self.system.comm().rank()); })
         .def_prop_ro("local_rows", [](const System& self) { return self.system.local_rows(); })
+        .def_prop_ro("precond",
+                     [](const System& self) {
+                         const auto* M = self.system.preconditioner();
+                         nb::dict all;
+                         all["transpose"] = !M || M->has_transpose();
+                         all["symmetric"] = !M || M->symmetric();
+                         all["varies"] = M && M->varies();
+                         all["bytes"] = M ? M->stored() : 0.0;
+                         all["seconds"] = self.system.precond_seconds();
+                         all["remarks"] = M ? M->remarks() : std::vector<std::string>();
+                         return all;
+                     })
+        .def("trials", trials)
+        .def_prop_ro(
+            "steps",
+            [](const System& self) { return described(choices(self.system.structure(), self.system.comm().size())); })
         .def_prop_ro("negated", [](const System& self) { return self.system.negated(); })
         .def_prop_ro("choice",
                      [](const System& self) {

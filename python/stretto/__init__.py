@@ -12,13 +12,17 @@
 (True, True)
 
 `solve` chooses a method and a preconditioner where none are named; every method is also a function that is called like those of
-scipy.sparse.linalg. `Matrix` and `Solver` are for many solves. `methods()` and `preconditioners()` list what there is.
+scipy.sparse.linalg. `Matrix` and `Solver` are for many solves, `Preconditioner` for methods of others. `HMatrix` is a dense matrix of
+points and a kernel, `stretto.bem` are charges of conductors. `advise` tries what may solve a matrix; `Machine`, `predict`, `simulate` and
+`overlap` tell what takes how long where. `methods()`, `preconditioners()` and `kernels()` list what there is.
 """
 
-from . import _functions
-from ._command import command, predict, simulate
+from . import _functions, bem
+from ._advice import Advice, advise
+from ._command import Machine, Prediction, Simulation, command, overlap, predict, predict_map, simulate
 from ._core import InputError
-from ._matrix import Matrix, Solver, problem
+from ._hmatrix import HMatrix, kernels
+from ._matrix import Matrix, Preconditioner, Solver, problem
 from ._functions import *  # noqa: F403 - a function for each method of the library
 from ._result import Result
 from ._solve import methods, preconditioners, solve
@@ -26,5 +30,6 @@ from ._core import version as _version
 
 InputError.__doc__ = "Bad usage or bad input: the message says what is wrong, where, and what to do instead. The same on every process."
 __version__ = _version()
-__all__ = ["InputError", "Matrix", "Result", "Solver", "command", "methods", "preconditioners", "predict", "problem",
+__all__ = ["Advice", "HMatrix", "InputError", "Machine", "Matrix", "Preconditioner", "Prediction", "Result", "Simulation", "Solver",
+           "advise", "bem", "command", "kernels", "methods", "overlap", "preconditioners", "predict", "predict_map", "problem",
            "simulate", "solve", *_functions.__all__]

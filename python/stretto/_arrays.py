@@ -10,6 +10,9 @@ REALS = "biuf"  # kinds of NumPy that doubles hold
 
 def real(array, name):
     """An array of doubles, the same one where it is such; complex numbers are refused."""
+    if hasattr(array, "__cuda_array_interface__"):
+        raise TypeError(f"{name} lies on a GPU: vectors and matrices are taken from the host's memory, by .get() or .cpu(); device='cuda' "
+                        f"brings them to a GPU")
     array = np.asarray(array)
     if array.dtype.kind not in REALS:
         raise TypeError(f"{name} has numbers of type {array.dtype}: the library computes with real numbers of double precision; a "

@@ -1,10 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sparse matrices and solvers that stay: set up once, solve many times."""
 
+from __future__ import annotations
+
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
 from . import _arrays, _core
+from ._progress import told
 from ._result import Result
+
+
+class _Triplets:
+    """Entries anywhere."""
+
+    def __init__(self, i, j, v, n):
+        self.i, self.j, self.rows = _places(i, "i"), _places(j, "j"), int(n)
+        self.v = _arrays.real(v, "v").reshape(-1)
+        if not len(self.i) == len(self.j) == len(self.v):
+            raise ValueError(f"i, j and v have {len(self.i)}, {len(self.j)} and {len(self.v)} entries")
+
+
+def _places(array, name):
+    array = np.asarray(array)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"{name} has numbers of type {array.dtype}: places of entries are wanted")
+    return np.ascontiguousarray(array, np.int64).reshape(-1)
 
 
 class Matrix:
@@ -22,6 +43,14 @@ class Matrix:
         ``auto``, ``constant``, ``none``: of a singular A, kept out of b and x.
     threads : int
         Of this process; 0: as many as pay.
+    columns : int
+        Right-hand sides of a solve, for the threads that pay.
+    device : str
+        ``cpu``, ``cuda`` (a GPU, where the library is built for it) or ``emulated``: where methods run. Vectors are the host's.
+    execution : str
+        ``threads``, or ``tasks[:tiles=N]``: a solve as one graph of tasks (docs/tasks.md).
+    insist : bool
+        Run methods for SPD matrices also where the structure speaks against.
     comm : mpi4py.MPI.Comm, optional
         None: this process alone.
 
@@ -31,13 +60,36 @@ class Matrix:
         A ValueError, for what cannot be: the same on every process.
     """
 
-    def __init__(self, A, *, precond="none", prepare="", null_space="auto", threads=1, columns=1, comm=None):
+    def __init__(self, A, *, precond="none", prepare="", null_space="auto", threads=1, columns=1, device="cpu", execution="threads",
+                 insist=False, comm=None):
         self._communicator = _arrays.communicator(comm)
+        given = {"precond": precond, "prepare": prepare, "null_space": null_space, "threads": threads, "columns": columns,
+                 "device": device, "execution": execution, "insist": insist}
+        if isinstance(A, _Triplets):
+            self._system = _core.System.from_entries(self._communicator, A.rows, A.i, A.j, A.v, given)
+            return
         start, places, values = _arrays.rows_of(A)
         if getattr(A, "ndim", 2) == 2 and self._communicator.size == 1 and A.shape[0] != A.shape[1]:
             raise ValueError(f"A is {A.shape[0]} × {A.shape[1]}: a square matrix is wanted")
-        self._system = _core.System.from_rows(self._communicator, start, places, values, precond, prepare, null_space, threads, columns)
-        self._precond, self._threads = precond, threads
+        self._system = _core.System.from_rows(self._communicator, start, places, values, given)
+
+    @classmethod
+    def from_triplets(cls, i, j, v, n, **options) -> Matrix:
+        """The n × n matrix of the entries (i, j, v), counted from 0, in any order and of any rows: those of the same place are added,
+        those of other processes' rows travel. Rows are dealt evenly, the first of n mod p processes have one more: `Matrix.rows`
+        tells this process'. Options as of `Matrix`.
+
+        >>> import stretto
+        >>> stretto.Matrix.from_triplets([0, 1, 1], [0, 1, 1], [2.0, 1.0, 1.0], 2).solve([2.0, 4.0]).x
+        array([1., 2.])
+        """
+        return cls(_Triplets(i, j, v, n), **options)
+
+    @property
+    def rows(self) -> range:
+        """This process' rows."""
+        first = self._system.first_row
+        return range(first, first + self._system.local_rows)
 
     @property
     def shape(self):
@@ -61,19 +113,74 @@ class Matrix:
         self._system.multiply(given, y)
         return (-y if self._system.negated else y).reshape(np.shape(x))
 
-    def update_values(self, A):
+    def update_values(self, A) -> None:
         """Takes other values of the same entries: a matrix with the same pattern, or its values, in the order in which they were."""
         self._system.update_values(_arrays.rows_of(A)[2] if np.ndim(A) == 2 else _arrays.real(A, "values"))
 
-    def solve(self, b, x0=None, *, method="auto", rtol=1e-8, atol=0.0, maxiter=None, callback=None, **options):
+    def solve(self, b, x0=None, *, method="auto", rtol=1e-8, atol=0.0, maxiter=None, callback=None, progress=False, **options) -> Result:
         """Solves A x = b; arguments and result as of `stretto.solve`."""
         rhs = _arrays.columns(b, "b", self.shape[0])
         x, guessed = _arrays.guess(x0, rhs)
         given = {"method": method, "rtol": rtol, "atol": atol, "zero_guess": not guessed, **options}
         if maxiter is not None:
             given["maxiter"] = maxiter
-        outcome = self._system.solve(rhs, x, given, callback)
-        return Result(outcome, x.reshape(np.shape(b)), method)
+        if progress:
+            with told(progress, self._communicator, method, rtol, callback) as monitor:
+                outcome = self._system.solve(rhs, x, given, monitor)
+        else:
+            outcome = self._system.solve(rhs, x, given, callback)
+        return Result(outcome, x.reshape(np.shape(b)))
+
+
+class Preconditioner(LinearOperator):
+    """A preconditioner of the library, M⁻¹ as a `scipy.sparse.linalg.LinearOperator`: for `M` of these methods, of SciPy's, or of
+    anybody's.
+
+    Parameters
+    ----------
+    A : Matrix, which has its own, or what `Matrix` takes
+        On several processes M⁻¹ takes this process' rows, and all are to apply it together.
+    name : str
+        ``NAME[:key=value,…]``, see `preconditioners`; ``auto``: what suits the structure.
+    **options
+        As of `Matrix`.
+
+    Examples
+    --------
+    >>> import numpy as np, stretto
+    >>> from scipy.sparse.linalg import cg
+    >>> A = stretto.problem("poisson2d:50")
+    >>> x, info = cg(A, np.ones(2500), M=stretto.Preconditioner(A, "block_jacobi:ic0"))
+    >>> info
+    0
+    """
+
+    def __init__(self, A, name="auto", **options):
+        self.matrix = A if isinstance(A, Matrix) else Matrix(A, precond=name, **options)
+        told = self.matrix._system.precond
+        self.symmetric, self.varies, self.nbytes, self.seconds, self.remarks = (
+            told["symmetric"], told["varies"], told["bytes"], told["seconds"], told["remarks"])
+        rows = self.matrix.shape[0]
+        super().__init__(np.float64, (rows, rows))
+
+    def _apply(self, r, transposed=False):
+        r = np.ascontiguousarray(r, dtype=np.float64)
+        z = np.empty(r.shape)
+        self.matrix._system.precondition(r.reshape(len(r), -1), z.reshape(len(r), -1), transposed)
+        return -z if self.matrix._system.negated else z
+
+    _matvec = _matmat = _apply
+
+    def _rmatvec(self, r):
+        if not self.matrix._system.precond["transpose"]:
+            raise NotImplementedError("this preconditioner has no transpose")
+        return self._apply(r, True)
+
+    _rmatmat = _rmatvec
+
+    def update_values(self, A) -> None:
+        """Follows A to other values of the same entries, as `Matrix.update_values`."""
+        self.matrix.update_values(A)
 
 
 class Solver:
@@ -97,7 +204,7 @@ class Solver:
     [True, True]
     """
 
-    _OF_MATRIX = ("precond", "prepare", "null_space", "threads", "comm")
+    _OF_MATRIX = ("precond", "prepare", "null_space", "threads", "device", "execution", "insist", "comm")
 
     def __init__(self, A, method="cg", *, columns=1, **options):
         mine = {name: options.pop(name) for name in self._OF_MATRIX if name in options}
@@ -110,13 +217,13 @@ class Solver:
         self.method, self._columns = method, columns
         self._solver = _core.Persistent(self.matrix._system, {"method": method, **options}, columns)
 
-    def solve(self, b, x0=None, *, transposed=False):
+    def solve(self, b, x0=None, *, transposed=False) -> Result:
         """Solves A x = b, or Aᵀ x = b; b has as many columns as the solver. Returns a `Result`."""
         rhs = _arrays.columns(b, "b", self.matrix.shape[0])
         if rhs.shape[1] != self._columns:
             raise ValueError(f"b has {rhs.shape[1]} columns, the solver was made for {self._columns}")
         x, _ = _arrays.guess(x0, rhs)
-        return Result(self._solver.solve(rhs, x, transposed), x.reshape(np.shape(b)), self.method)
+        return Result(self._solver.solve(rhs, x, transposed), x.reshape(np.shape(b)))
 
     def update_values(self, A):
         """As `Matrix.update_values`."""

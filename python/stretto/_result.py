@@ -1,11 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a solve returns."""
 
+from __future__ import annotations
+
 import functools
 import html
 import json
 
 import numpy as np
+
+_AS_ARGUMENTS = {"--rtol": "rtol", "--max-it": "maxiter", "--null-space": "null_space"}
+
+
+def html_table(rows):
+    """A table of names and values for a notebook."""
+    return "<table>" + "".join(f"<tr><th style='text-align:left'>{html.escape(str(name))}</th><td style='text-align:left'>"
+                               f"{html.escape(str(value))}</td></tr>" for name, value in rows) + "</table>"
+
+
+def _call(step, template):
+    """What to type for a step: its options of the command line as arguments, those of a hierarchical matrix apart."""
+    words = step["more"].split()
+    solve = {name: step[name] for name in ("method", "precond", "prepare") if step[name]}
+    set_up = {}
+    for name, value in zip(words[::2], words[1::2]):
+        if name == "--hmatrix":
+            set_up.update(pair.split("=") for pair in value.split(","))
+        elif name in _AS_ARGUMENTS:
+            solve[_AS_ARGUMENTS[name]] = float(value) if name == "--rtol" else int(value) if name == "--max-it" else value
+    if "{set_up}" in template:
+        set_up = {name: float(value) for name, value in set_up.items()} | {name: solve.pop(name) for name in ("precond",) if name in solve}
+    arguments = {name: "".join(f", {key}={value!r}" for key, value in options.items()) for name, options in
+                 (("set_up", set_up), ("solve", solve))}
+    return template.format(**arguments)
 
 
 class Result:
@@ -17,6 +44,8 @@ class Result:
         As b was given.
     converged : bool
         Whether ‖b − A x‖ is within the tolerance for every column, recomputed.
+    method : str
+        As it was given, or what was chosen where it was ``auto``.
     status : str
         ``converged``, or why not: ``max_iterations``, ``breakdown``, ``indefinite_matrix``, ``stagnated``, ``gave_up``, ….
     iterations : int
@@ -30,10 +59,12 @@ class Result:
         As in the JSON of ``stretto solve`` (docs/results.md); ``columns`` is ``columns_detail`` there.
     history, true_history : array, (iterations, m)
         Recursive and true residuals, relative to ‖b‖, where they were asked for.
+    kernel_residuals : list of float
+        Of an `HMatrix`: ‖b − K x‖ / ‖b‖ of each column with the kernel itself, estimated from some rows.
     """
 
-    def __init__(self, outcome, x, method):
-        self._outcome, self.x, self.method = outcome, x, method
+    def __init__(self, outcome, x, template="stretto.solve(A, b{solve})"):
+        self._outcome, self.x, self.method, self._template = outcome, x, outcome.method, template
         self.converged, self.status, self.iterations = outcome.converged, outcome.status, outcome.iterations
 
     @property
@@ -57,8 +88,7 @@ class Result:
     def next(self):
         steps = self._outcome.next
         for step in steps:
-            named = {key: step[key] for key in ("method", "precond", "prepare") if step[key]}
-            step["call"] = f"stretto.solve(A, b, {', '.join(f'{key}={value!r}' for key, value in named.items())})"
+            step["call"] = _call(step, self._template)
         return steps
 
     def __getattr__(self, name):
@@ -80,18 +110,14 @@ class Result:
 
     def plot(self, ax=None):
         """Residuals over iterations, recursive and true, as far as they were kept (history=True, true_history=True)."""
-        import matplotlib.pyplot as plt
-        ax = ax or plt.gca()
-        kept = [(values, style, what) for values, style, what in ((self.history, "-", "recursive"), (self.true_history, "--", "true"))
-                if len(values)]
-        if not kept:
-            raise ValueError("no residuals were kept: solve with history=True, true_history=True")
-        for values, style, what in kept:
-            for j, column in enumerate(values.T):
-                ax.semilogy(np.arange(1, len(column) + 1), column, style, label=what if j == 0 else None)
-        ax.set(xlabel="iteration", ylabel="‖b − A x‖ / ‖b‖", title=self.method)
-        ax.legend()
-        return ax
+        from ._plots import residuals
+        return residuals(self, ax)
+
+    def timeline(self, ax=None, iterations=2):
+        """The stretto of some iterations in the middle of the solve, on this process: what its kernels did, and which reductions and
+        exchanges were in flight meanwhile. Of a solve with timeline=True."""
+        from ._plots import timeline
+        return timeline(self, ax, iterations)
 
     def __repr__(self):
         return f"<stretto.Result: {self.method} {self.status} after {self.iterations} iterations, residual {self.residual:.1e}>"
@@ -100,5 +126,4 @@ class Result:
         rows = [("status", self.status), ("method", self.method), ("iterations", self.iterations), ("residual", f"{self.residual:.2e}"),
                 ("shape of x", np.shape(self.x))]
         rows += [("next", f"{step['call']}: {step['why']}") for step in (self.next if not self.converged else [])]
-        return "<table>" + "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows) \
-            + "</table>"
+        return html_table(rows)

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One call for all methods, matrices and operators."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from . import _arrays, _core
+from ._hmatrix import HMatrix
 from ._matrix import Matrix
+from ._progress import told
 from ._result import Result
 
 
-def methods():
+def methods() -> list[dict]:
     """The methods: a list of dicts with name, title, source, what A must be, and options."""
     return _core.methods()
 
 
-def preconditioners():
+def preconditioners() -> list[dict]:
     """The preconditioners of sparse matrices: a list of dicts as of `methods`."""
     return _core.preconditioners()
 
@@ -52,12 +56,13 @@ def _is_matrix(A):
 
 
 def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=1e-8, atol=0.0, maxiter=None, callback=None, comm=None,
-          prepare="", null_space="auto", threads=None, **options):
+          prepare="", null_space="auto", threads=None, device="cpu", execution="threads", insist=False, progress=False,
+          **options) -> Result:
     """Solves A x = b.
 
     Parameters
     ----------
-    A : sparse matrix, array, LinearOperator, callable or Matrix, (n, n)
+    A : sparse matrix, array, LinearOperator, callable, Matrix or HMatrix, (n, n)
         With `comm` of several processes each has its rows of A, of b and of x.
     b : array, (n,) or (n, m)
         m right-hand sides are solved for together: the matrix is read once for all of them.
@@ -75,10 +80,12 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=1e-8, at
     callback : callable, optional
         Called with the relative residual (a float) at iteration 0 and after each iteration; False ends the solve.
     comm : mpi4py.MPI.Comm, optional
-    prepare, null_space, threads
+    prepare, null_space, threads, device, execution, insist
         As of `Matrix`; threads None: as many as pay.
+    progress : bool
+        A progress bar: tqdm's, in a terminal or a notebook, where it is installed.
     **options
-        ``history=True``, ``true_history=True``: keep residuals; ``verify=False``: believe the recurrence; ``last=True``: x is the
+        ``history=True``, ``true_history=True``: keep residuals; ``timeline=True``: keep what ran when; ``verify=False``: believe the recurrence; ``last=True``: x is the
         last iterate, not the best; ``basic=True``: kernels one by one.
 
     Returns
@@ -96,12 +103,14 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=1e-8, at
         precond, M = M, None
     elif M is not None and precond not in ("auto", "none"):
         raise TypeError(f"M and precond={precond!r}: one preconditioner is wanted")
-    communicator = A._communicator if isinstance(A, Matrix) else _arrays.communicator(comm)
+    if isinstance(A, HMatrix) and M is None:
+        return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
+    communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm)
     if _is_matrix(A) and M is None:
         if not isinstance(A, Matrix):
-            A = Matrix(A, precond=precond, prepare=prepare, null_space=null_space, comm=communicator,
-                       threads=0 if threads is None else threads, columns=1 if np.ndim(b) < 2 else np.shape(b)[1])
-        return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, **options)
+            A = Matrix(A, precond=precond, prepare=prepare, null_space=null_space, comm=communicator, device=device, execution=execution,
+                       insist=insist, threads=0 if threads is None else threads, columns=1 if np.ndim(b) < 2 else np.shape(b)[1])
+        return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
     if method == "auto":
         method = "gmres"
     if isinstance(A, Matrix):
@@ -118,5 +127,6 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=1e-8, at
     given = {"method": method, "rtol": rtol, "atol": atol, "zero_guess": not guessed, **options}
     if maxiter is not None:
         given["maxiter"] = maxiter
-    outcome = _core.solve_operator(communicator, product, transpose, _product(M, "M"), _transposed(M, "M"), rhs, x, given, callback)
-    return Result(outcome, x.reshape(np.shape(b)), method)
+    with told(progress, communicator, method, rtol, callback) as monitor:
+        outcome = _core.solve_operator(communicator, product, transpose, _product(M, "M"), _transposed(M, "M"), rhs, x, given, monitor)
+    return Result(outcome, x.reshape(np.shape(b)))

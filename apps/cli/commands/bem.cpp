@@ -71,7 +71,9 @@ int run(const Context& context, const BemArguments& asked) {
     // Galerkin's entries have the areas of two triangles in them, which the diagonal takes out again.
     if (asked.precond.empty()) arguments.precond = automatic;
     const auto testing = arguments.testing == "galerkin" ? Testing::galerkin : Testing::collocation;
-    choose_for(testing == Testing::galerkin, testing == Testing::galerkin, arguments);
+    DenseMatrix matrix;
+    matrix.symmetric = matrix.positive_definite = testing == Testing::galerkin;
+    choose_for(matrix, arguments);
     auto methods = arguments.asked_methods();
     const auto vtk_files = files_of_methods(methods, "--vtk", arguments.vtk),
                pictures = files_of_methods(methods, "--picture", arguments.picture);
@@ -84,25 +86,24 @@ int run(const Context& context, const BemArguments& asked) {
         throw InputError(fmt::format("--picture {}: the name must end in .svg", arguments.picture));
 
     ProgressLine line(comm.rank(), arguments.progress);
-    const auto problem = make_bem_problem(comm, arguments.problem);
-    DenseSystem system;
-    system.geometry = problem.mesh.geometry();
-    system.fill = single_layer(problem.mesh, testing);
-    system.symmetric = system.positive_definite = testing == Testing::galerkin;
-    system.program = shell_word(context.program) + " bem";
-    if (testing == Testing::galerkin) system.options.emplace_back("--testing", arguments.testing);
-    system.b = [&](Index triangle, int) { return problem.wanted(triangle, testing); };
-    system.remarks.push_back(fmt::format("{} triangles, {} closed surface{}; {}", problem.mesh.size(),
-                                         problem.potential.size(), problem.potential.size() == 1 ? "" : "s",
-                                         arguments.testing));
-    std::ranges::copy(problem.remarks, std::back_inserter(system.remarks));
+    const auto bem = make_bem_problem(comm, arguments.problem);
+    matrix.geometry = bem.mesh.geometry();
+    matrix.fill = single_layer(bem.mesh, testing);
+    DenseProblem problem{matrix};
+    problem.program = shell_word(context.program) + " bem";
+    if (testing == Testing::galerkin) problem.options.emplace_back("--testing", arguments.testing);
+    for (Index triangle = 0; triangle < bem.mesh.size(); ++triangle) problem.b.push_back(bem.wanted(triangle, testing));
+    problem.remarks.push_back(fmt::format("{} triangles, {} closed surface{}; {}", bem.mesh.size(),
+                                          bem.potential.size(), bem.potential.size() == 1 ? "" : "s",
+                                          arguments.testing));
+    std::ranges::copy(bem.remarks, std::back_inserter(problem.remarks));
     const bool table = comm.rank() == 0 && arguments.json != "-";
-    system.tell = [&](const std::vector<double>& density) { return tell(problem, arguments.testing, density, table); };
-    system.write = [&](std::size_t k, const std::vector<double>& density) {
-        if (!vtk_files.empty()) write_on_first(comm, vtk_files[k], [&] { return to_vtu(problem, density); });
-        if (!pictures.empty()) write_on_first(comm, pictures[k], [&] { return to_svg(problem, density); });
+    problem.tell = [&](const std::vector<double>& density) { return tell(bem, arguments.testing, density, table); };
+    problem.write = [&](std::size_t k, const std::vector<double>& density) {
+        if (!vtk_files.empty()) write_on_first(comm, vtk_files[k], [&] { return to_vtu(bem, density); });
+        if (!pictures.empty()) write_on_first(comm, pictures[k], [&] { return to_svg(bem, density); });
     };
-    return solve_dense(context, comm, arguments, system, plan, line);
+    return solve_dense(context, comm, arguments, problem, plan, line);
 }
 
 }  // namespace

@@ -79,31 +79,17 @@ int run(const Context& context, const KernelArguments& asked) {
     ChosenComm chosen(*context.mpi, asked.comm);
     Comm& comm = chosen.get();
     KernelArguments arguments = asked;
-    const auto kind = std::ranges::find(kernel_kinds(), parse_spec(asked.kernel).name, &KernelKind::name);
-    const bool definite = kind != kernel_kinds().end() && kind->positive_definite;
-    choose_for(true, definite, arguments);
+    const auto points = load_points(comm, arguments.problem);
+    const auto matrix = kernel_matrix(arguments.kernel, points);
+    choose_for(*matrix, arguments);
     auto plan = check_dense(comm, arguments, arguments.asked_methods());
     ProgressLine line(comm.rank(), arguments.progress);
-    DenseSystem system;
-    auto& points = system.geometry.points;
-    points = load_points(comm, arguments.problem);
-    system.fill = make_kernel(arguments.kernel, points);
-    system.symmetric = true;
-    system.positive_definite = definite;
-    system.program = shell_word(context.program) + " kernel";
-    system.options = {{"--kernel", shell_word(arguments.kernel)}, {"--rhs", shell_word(arguments.rhs)}};
-    if (arguments.columns > 0) system.options.emplace_back("--columns", std::to_string(arguments.columns));
-    // ‖A‖‖x‖/‖b‖ is large where noise is to be fitted: 500 times ε was the most with the default nugget, up to 20,000
-    // points in two dimensions.
-    if (system.positive_definite) system.error_growth = 1000;
-    const auto b = load_rhs(comm, arguments, points.size());
-    system.columns = b.columns;
-    system.b = [&b](Index i, int c) {
-        return b
-            .values[static_cast<std::size_t>(i) * static_cast<std::size_t>(b.columns) + static_cast<std::size_t>(c)];
-    };
-    system.remarks.push_back("kernel " + arguments.kernel);
-    return solve_dense(context, comm, arguments, system, plan, line);
+    auto b = load_rhs(comm, arguments, points.size());
+    DenseProblem problem{*matrix, std::move(b.values), b.columns, {"kernel " + arguments.kernel}};
+    problem.program = shell_word(context.program) + " kernel";
+    problem.options = {{"--kernel", shell_word(arguments.kernel)}, {"--rhs", shell_word(arguments.rhs)}};
+    if (arguments.columns > 0) problem.options.emplace_back("--columns", std::to_string(arguments.columns));
+    return solve_dense(context, comm, arguments, problem, plan, line);
 }
 
 }  // namespace

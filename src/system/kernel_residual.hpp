@@ -4,16 +4,19 @@
 #include <span>
 #include <vector>
 
-#include "dense.hpp"
 #include "stretto/driver/result.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 
+namespace stretto {
+
 /// Collective. ‖b − A x‖/‖b‖ of each column with A's own entries, from rows chosen by chance; where b = 0 without ‖b‖.
-std::vector<double> kernel_residuals(const stretto::HMatrix& A, const DenseSystem& system,
-                                     const stretto::Result& result, const std::vector<double>& x);
+/// Vectors are whole, in the order of the points.
+std::vector<double> kernel_residuals(const HMatrix& A, const Fill& fill, const Result& result,
+                                     MultiVector<const double> b, MultiVector<const double> x);
 
 /// A column that is converged with the hierarchical matrix but not with the kernel is not converged: errors of the
 /// matrix count ‖A‖‖x‖/‖b‖ times in its residual. Who asked for less than ε knows that it is of the matrix.
 /// Returns the ε that may do, where one is needed; else 0.
-double review_by_kernel(std::span<const double> residuals, double epsilon, double rtol, double atol,
-                        stretto::Result& result);
+double review_by_kernel(std::span<const double> residuals, double epsilon, double rtol, double atol, Result& result);
+
+}  // namespace stretto

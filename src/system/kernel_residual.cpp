@@ -10,26 +10,26 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
 
-using namespace stretto;
+namespace stretto {
 
-std::vector<double> kernel_residuals(const HMatrix& A, const DenseSystem& system, const Result& result,
-                                     const std::vector<double>& x) {
+std::vector<double> kernel_residuals(const HMatrix& A, const Fill& fill, const Result& result,
+                                     MultiVector<const double> b, MultiVector<const double> x) {
     constexpr Index most = 128;
     const auto n = static_cast<Index>(A.rows()), rows = std::min(n, most);
-    const auto m = static_cast<std::size_t>(system.columns);
+    const int m = b.columns();
     std::vector<Index> all(static_cast<std::size_t>(n));
     std::iota(all.begin(), all.end(), 0);
-    std::vector<double> row(static_cast<std::size_t>(n)), residuals(m);
+    std::vector<double> row(static_cast<std::size_t>(n)), residuals(static_cast<std::size_t>(m));
     for (Index k = A.comm().rank(); k < rows; k += A.comm().size()) {
         const auto i = n <= most ? k : static_cast<Index>((0.5 + 0.5 * uniform(7, k)) * n) % n;
-        system.fill({&i, 1}, all, row.data());
-        for (std::size_t c = 0; c < m; ++c) {
-            double r = system.b(i, static_cast<int>(c));
-            for (std::size_t j = 0; j < row.size(); ++j) r -= row[j] * x[j * m + c];
-            residuals[c] += r * r;
+        fill({&i, 1}, all, row.data());
+        for (int c = 0; c < m; ++c) {
+            double r = b(i, c);
+            for (Index j = 0; j < n; ++j) r -= row[static_cast<std::size_t>(j)] * x(j, c);
+            residuals[static_cast<std::size_t>(c)] += r * r;
         }
     }
-    for (std::size_t c = 0; c < m; ++c) {
+    for (std::size_t c = 0; c < residuals.size(); ++c) {
         const double norm_b = result.columns[c].norm_b;
         residuals[c] = std::sqrt(all_sum(A.comm(), residuals[c]) * n / rows) / (norm_b > 0 ? norm_b : 1);
     }
@@ -61,3 +61,5 @@ double review_by_kernel(std::span<const double> residuals, double epsilon, doubl
     if (failed != result.columns.end()) result.status = failed->status;
     return needed;
 }
+
+}  // namespace stretto
