@@ -16,7 +16,8 @@ for group in "$@"; do
         petsc-programs) packages+=(libpetsc3.18-dev-examples python3-petsc4py fenicsx-performance-tests python3-dolfinx
                                   dolfinx-doc getdp) ;;
         simulate) packages+=(libsimgrid-dev) ;;
-        python) packages+=(python3-dev python3-venv python3-numpy python3-scipy python3-mpi4py python3-pytest python3-matplotlib) ;;
+        python) packages+=(python3-dev python3-venv python3-numpy python3-scipy python3-mpi4py python3-pytest python3-matplotlib
+                           python3-numba python3-tqdm python3-meshio) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck python3-venv) ;;
         *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers, petsc, petsc-programs, simulate, python)" >&2; exit 2 ;;
     esac

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "solve.hpp"
 #include "stretto/comm/default_threads.hpp"
@@ -72,6 +73,20 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(std::vector<T> values) {
     return {kept->data(), {kept->size()}, owner};
 }
 
+/// What the command line would have typed, as arguments.
+std::string in_python(std::string text) {
+    static const std::pair<std::regex, const char*> rules[] = {
+        {std::regex("--insist\\b"), "insist=True"},
+        {std::regex("--hmatrix (\\w+=[^\\s;,)]+)"), "$1"},
+        {std::regex("--null-space ('[^']*'|\\w+)"), "null_space=$1"},
+        {std::regex("--(device|execution|precond|prepare|method) ([a-z][\\w:=.-]*\\w)"), "$1='$2'"},
+        {std::regex("--(threads|device|execution|precond|prepare|method|rtol|columns)\\b"), "$1="},
+        {std::regex("--max-it\\b"), "maxiter="},
+    };
+    for (const auto& [words, arguments] : rules) text = std::regex_replace(text, words, arguments);
+    return text;
+}
+
 /// This rank's rows of a problem or a file: start, columns, values, and how many rows there are in all.
 nb::tuple problem_rows(Communicator& communicator, const std::string& name) {
     auto [partition, rows] = load_problem(communicator.comm(), name);
@@ -83,6 +98,15 @@ nb::tuple problem_rows(Communicator& communicator, const std::string& name) {
 
 void bind_tables(nb::module_& m) {
     const nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
+    nb::register_exception_translator(
+        [](const std::exception_ptr& thrown, void* type) {
+            try {
+                std::rethrow_exception(thrown);
+            } catch (const InputError& error) {
+                PyErr_SetString(static_cast<PyObject*>(type), in_python(error.what()).c_str());
+            }
+        },
+        input_error.ptr());
     m.def("version", [] { return std::string(version()); });
     m.def("methods", method_table);
     m.def("preconditioners", preconditioner_table);

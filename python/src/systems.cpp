@@ -7,11 +7,16 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 
 #include "solve.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/device/devices.hpp"
+#include "stretto/system/describe.hpp"
 #include "stretto/tasks/execution.hpp"
 
 namespace nb = nanobind;
@@ -44,6 +49,20 @@ struct System {
     std::shared_ptr<Communicator> communicator;
     std::unique_ptr<Device> tasks;  // outlives the system
     LinearSystem system;
+    bool chooses;  // the preconditioner
+
+    /// What the JSON tells of a solve that is over, with what was chosen.
+    RunInfo info(const SolveOptions& options, int columns) const {
+        auto info = system.info(options, columns);
+        if (chooses || options.method == automatic || has_automatic_depth(options.method)) {
+            const auto& choice = system.choice();
+            info.method = choice.method;
+            info.precond = choice.precond;
+            info.prepare = choice.prepare;
+            info.choice = to_json(choice);
+        }
+        return info;
+    }
 };
 
 /// What Python gives by name; unknown ones are a TypeError.
@@ -55,6 +74,7 @@ SystemOptions system_options(const nb::dict& given, std::unique_ptr<Device>& tas
         {"null_space", [&](nb::handle value) { options.null_space = nb::cast<std::string>(value); }},
         {"threads", [&](nb::handle value) { options.threads = nb::cast<int>(value); }},
         {"columns", [&](nb::handle value) { options.columns = nb::cast<int>(value); }},
+        {"keep_entries", [&](nb::handle value) { options.keep_entries = nb::cast<bool>(value); }},
         {"insist", [&](nb::handle value) { options.insist = nb::cast<bool>(value); }},
         {"device", [&](nb::handle value) { options.device = find_device(nb::cast<std::string>(value)); }},
         {"execution",
@@ -78,10 +98,22 @@ void bind_from_rows(nb::class_<System>& type) {
             const nb::gil_scoped_release unlocked;
             auto system =
                 LinearSystem::from_rows(communicator->comm(), span(start), span(columns), span(values), options);
-            return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system)});
+#ifdef __GLIBC__
+            constexpr std::size_t large = 1 << 20;
+            if (values.size() > large) malloc_trim(0);  // MPI may have told it to keep what is free
+#endif
+            return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system),
+                                                   options.precond == automatic});
         },
         nb::arg("communicator"), nb::arg("start").noconvert(), nb::arg("columns").noconvert(),
         nb::arg("values").noconvert(), nb::arg("given"));
+    type.def(
+        "update_rows",
+        [](System& self, const Vector<Int>& start, const Vector<Int>& columns, const Vector<double>& values) {
+            const nb::gil_scoped_release unlocked;
+            self.system.update_rows(span(start), span(columns), span(values));
+        },
+        nb::arg("start").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert());
 }
 
 /// Entries (i, j, v) of any rows.
@@ -95,7 +127,8 @@ std::unique_ptr<System> from_entries(std::shared_ptr<Communicator> communicator,
     entries.reserve(v.size());
     for (std::size_t k = 0; k < v.size(); ++k) entries.push_back({i(k), j(k), v(k)});
     auto system = LinearSystem::from_entries(communicator->comm(), rows, std::move(entries), options);
-    return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system)});
+    return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system),
+                                           options.precond == automatic});
 }
 
 /// A preconditioner's trial, in words and numbers.
@@ -137,7 +170,7 @@ public:
             result = transposed ? &solver_.solve_transposed(view(b), view(x)) : &solver_.solve(view(b), view(x));
         }
         guest_.leave();
-        return std::make_unique<Outcome>(system_->communicator, system_->system.info(options_, columns_), *result,
+        return std::make_unique<Outcome>(system_->communicator, system_->info(options_, columns_), *result,
                                          guest_.timeline());
     }
 
@@ -195,7 +228,7 @@ void bind_systems(nb::module_& m) {
                     const nb::gil_scoped_release unlocked;
                     auto result = self.system.solve(view(b), view(x), options);
                     outcome = std::make_unique<Outcome>(self.communicator,
-                                                        self.system.info(options, static_cast<int>(b.shape(1))),
+                                                        self.info(options, static_cast<int>(b.shape(1))),
                                                         std::move(result), guest.timeline());
                 }
                 guest.leave();

@@ -67,11 +67,13 @@ class Matrix:
                  "device": device, "execution": execution, "insist": insist}
         if isinstance(A, _Triplets):
             self._system = _core.System.from_entries(self._communicator, A.rows, A.i, A.j, A.v, given)
+            self._pattern = A
             return
         start, places, values = _arrays.rows_of(A)
+        self._pattern = start, places  # the caller's own, where they fit: for update_values
         if getattr(A, "ndim", 2) == 2 and self._communicator.size == 1 and A.shape[0] != A.shape[1]:
             raise ValueError(f"A is {A.shape[0]} × {A.shape[1]}: a square matrix is wanted")
-        self._system = _core.System.from_rows(self._communicator, start, places, values, given)
+        self._system = _core.System.from_rows(self._communicator, start, places, values, given | {"keep_entries": False})
 
     @classmethod
     def from_triplets(cls, i, j, v, n, **options) -> Matrix:
@@ -115,7 +117,13 @@ class Matrix:
 
     def update_values(self, A) -> None:
         """Takes other values of the same entries: a matrix with the same pattern, or its values, in the order in which they were."""
-        self._system.update_values(_arrays.rows_of(A)[2] if np.ndim(A) == 2 else _arrays.real(A, "values"))
+        if isinstance(self._pattern, _Triplets):
+            values = _arrays.real(A, "values").reshape(-1)
+            self._system.update_values(values)
+        elif np.ndim(A) == 2:
+            self._system.update_rows(*_arrays.rows_of(A))
+        else:
+            self._system.update_rows(*self._pattern, _arrays.real(A, "values"))
 
     def solve(self, b, x0=None, *, method="auto", rtol=1e-8, atol=0.0, maxiter=None, callback=None, progress=False, **options) -> Result:
         """Solves A x = b; arguments and result as of `stretto.solve`."""

@@ -18,6 +18,22 @@ for method in ("bicgstab", "pipelined_gmres:l=2"):
     together = stretto.solve(whole[mine], B[mine], method=method, precond="jacobi", rtol=1e-10, comm=comm)
     assert together.converged and together.columns[1]["status"] == "converged"
     assert np.abs(together.x - alone.x[mine]).max() < 1e-7
+# Entries of any rows, on any process.
+coo = whole.tocoo()
+dealt = slice(comm.rank, None, comm.size)
+matrix = stretto.Matrix.from_triplets(coo.row[dealt], coo.col[dealt], coo.data[dealt], whole.shape[0], precond="jacobi", comm=comm)
+there = matrix.solve(B[matrix.rows.start:matrix.rows.stop], method="bicgstab", rtol=1e-10)
+assert there.converged and np.abs(there.x - stretto.solve(whole, B, method="bicgstab", rtol=1e-10).x[matrix.rows]).max() < 1e-7
+# Vectors of a hierarchical matrix are whole on each.
+points = np.random.default_rng(5).random((500, 2))
+C = np.random.default_rng(6).standard_normal(500)
+for kernel, more in (("gaussian:length=0.2,nugget=0.1", {}),
+                     (lambda x, y: np.exp(-12.5 * ((x[:, None] - y) ** 2).sum(axis=2)), {"positive_definite": True, "nugget": 0.1})):
+    K = stretto.HMatrix(points, kernel, comm=comm, **more)
+    alone = stretto.HMatrix(points, "gaussian:length=0.2,nugget=0.1")
+    assert np.allclose(K @ C, alone @ C, rtol=1e-6, atol=1e-6)
+    solved = K.solve(C)
+    assert solved.converged and np.allclose(solved.x, alone.solve(C).x, rtol=1e-3, atol=1e-3)
 r = stretto.solve(lambda v: 2 * v, B[mine], method="cg", comm=comm)
 assert r.converged and np.allclose(r.x, B[mine] / 2)
 

@@ -64,6 +64,106 @@ def test_plot():
         stretto.solve(A, np.ones(289), method="cg").plot()
 
 
+def test_timeline():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    A = stretto.problem("poisson2d:40")
+    for method in ("pipelined_cg", "bicgstab", "gmres"):
+        r = stretto.solve(A, np.ones(1600), method=method, precond="jacobi", timeline=True)
+        ax = plt.figure().gca()
+        assert len(r.timeline(ax).patches) > 3 and "computing" in [label.get_text() for label in ax.get_yticklabels()]
+    with pytest.raises(ValueError, match="timeline=True"):
+        stretto.solve(A, np.ones(1600), method="cg").timeline()
+
+
+def test_progress(capsys, monkeypatch):
+    A, b = spd(), np.ones(289)
+    assert stretto.solve(A, b, method="cg", progress=True).converged
+    told = []
+    assert stretto.solve(A, b, method="cg", precond="none", progress=True, callback=told.append).iterations + 1 == len(told)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as where it is not installed
+    assert stretto.solve(A, b, method="cg", progress=True).converged
+    assert stretto.solve(lambda v: A @ v, b, method="cg", progress=True).converged
+
+
+def test_advice():
+    advice = stretto.advise(unsymmetric(), np.ones(289))
+    assert {"jacobi", "block_jacobi:ilu0"} <= {row["precond"] for row in advice} and "symmetric" in repr(advice) + advice._repr_html_()
+    seconds = [row["seconds"] for row in advice if not row["ended"]]
+    assert seconds == sorted(seconds) and advice[0]["call"].startswith("stretto.solve(A, b, method=")
+
+
+@pytest.mark.parametrize("name", ["jacobi", "block_jacobi:ic0", "auto", "none"])
+def test_preconditioners_for_others(name, rng):
+    import scipy.sparse.linalg as theirs
+    A = spd()
+    b = rng.standard_normal(289)
+    M = stretto.Preconditioner(A, name)
+    x, info = theirs.cg(A, b, M=M, atol=0)
+    assert info == 0 and residual(A, x, b) <= 2e-5
+    assert np.allclose(M @ np.eye(289), (M.T @ np.eye(289)).T) and M.symmetric and not M.varies
+    for method in ("cg", "pipelined_cg", "gmres"):
+        assert stretto.solve(A, b, method=method, M=M).converged
+    before = M @ b
+    M.update_values(2 * A)
+    assert np.allclose(M @ b, before / (1 if name == "none" else 2))
+    assert np.allclose(stretto.Preconditioner(-A, "jacobi") @ b, -b / A.diagonal())
+
+
+def test_triplets(rng):
+    A = unsymmetric().tocoo()
+    order = rng.permutation(A.nnz)
+    i, j, v = (np.concatenate([part, part])[np.r_[order, order + A.nnz]] for part in (A.row, A.col, A.data / 2))
+    M = stretto.Matrix.from_triplets(i, j, v, 289, precond="jacobi")
+    b = rng.standard_normal(289)
+    assert M.rows == range(289) and np.allclose(M @ b, A @ b) and residual(A, M.solve(b, method="bicgstab").x, b) <= 1e-8
+    for bad, error in ((lambda: stretto.Matrix.from_triplets([0], [3], [1.0], 2), stretto.InputError),
+                       (lambda: stretto.Matrix.from_triplets([0.5], [0], [1.0], 2), TypeError),
+                       (lambda: stretto.Matrix.from_triplets([0], [0, 1], [1.0], 2), ValueError)):
+        with pytest.raises(error):
+            bad()
+
+
+def test_where_it_runs(rng):
+    A, b = stretto.problem("poisson2d:30"), rng.standard_normal(900)
+    for options, what in (({"device": "emulated"}, "emulated"), ({"execution": "tasks:communication=main"}, "tasks")):
+        r = stretto.solve(A, b, method="pipelined_cg", precond="jacobi", **options)
+        assert r.converged and residual(A, r.x, b) <= 1e-8 and r.details["device"] == what
+    with pytest.raises(stretto.InputError, match="'abacus': device='cpu', device='cuda' or device='emulated'"):
+        stretto.solve(A, b, device="abacus")
+
+
+def test_vectors_of_a_gpu_are_refused():
+    class OnGpu:
+        __cuda_array_interface__ = {"shape": (289,), "typestr": "<f8", "data": (1, False), "version": 3}
+    with pytest.raises(TypeError, match="b lies on a GPU"):
+        stretto.solve(spd(), OnGpu())
+
+
+def test_memory_of_a_matrix():
+    """SciPy's arrays are not copied on their way; the library keeps what its products read, of the same size."""
+    program = """if 1:
+        import numpy as np, stretto
+        stretto.solve(stretto.problem("poisson2d:9"), np.ones(81))
+        def memory(what):
+            with open("/proc/self/status") as file:
+                return next(1024 * int(line.split()[1]) for line in file if line.startswith(what))
+        A = stretto.problem("poisson3d:80")
+        size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
+        before = memory("VmRSS")
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        matrix = stretto.Matrix(A)
+        print((memory("VmRSS") - before) / size, (memory("VmHWM") - before) / size)
+        """
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=dict(os.environ))
+    if "PermissionError" in run.stderr:
+        pytest.skip("this system does not reset what it counts")
+    assert run.returncode == 0, run.stderr
+    after, most = map(float, run.stdout.split())
+    assert after < 1.2 and most < 2.2
+
+
 def test_a_solver_solves_again(rng):
     A = spd()
     solver = stretto.Solver(A, "deep_pipelined_cg:l=2", precond="jacobi", columns=2, rtol=1e-9)
@@ -156,7 +256,7 @@ def test_dead_on_arrival():
 def test_processes():
     pytest.importorskip("mpi4py")
     mpiexec = os.environ.get("MPIEXEC", "mpiexec")
-    for ranks in (1, 2, 3):
+    for ranks in (1, 2, 4):
         run = subprocess.run([mpiexec, "-n", str(ranks), sys.executable, "-m", "mpi4py", str(pathlib.Path(__file__).with_name("processes.py"))],
                              capture_output=True, text=True, timeout=120, env=dict(os.environ))  # as it was before MPI began here
         assert run.returncode == 0 and f"{ranks} processes agree" in run.stdout, run.stdout + run.stderr

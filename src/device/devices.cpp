@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/device/devices.hpp"
 
+#include <string>
+
 #include "stretto/core/error.hpp"
 
 namespace stretto {
@@ -18,6 +20,8 @@ const Accelerator* find_device(std::string_view name) {
             "--device cuda: this program was built without nvcc, CUDA's compiler (docs/gpu.md): --device cpu");
 #endif
     }
+    if (name != "cpu")
+        throw InputError("there is no device '" + std::string(name) + "': --device cpu, --device cuda or --device emulated");
     return nullptr;
 }
 

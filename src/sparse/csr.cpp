@@ -35,7 +35,9 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int 
     plan_halo(rows);
     agree(comm, [&] {
         local_ = LocalMatrix<T>(rows, first_, halo_.rows(), threads);
+        rows.columns = {};  // what follows has their memory
         local_.store_values(rows.values);
+        rows.values = {};
         local_.build_forms(storage);
     });
 }

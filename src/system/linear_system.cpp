@@ -202,7 +202,19 @@ void LinearSystem::update_values(std::span<const double> values) {
         if (!parts.source.rows) throw InputError("update_values needs a system that keeps its entries (keep_entries)");
         check_count(values, parts.source.entries);
     });
-    DistributedRows matrix{parts.partition, parts.source.rows(values)};
+    follow({parts.partition, parts.source.rows(values)});
+}
+
+void LinearSystem::update_rows(LocalRows<double> given) {
+    auto& parts = *parts_;
+    check_rows(parts.comm, parts.partition, given);
+    if (!all_of(parts.comm, columns_increase(given))) given = sorted(parts.partition.first(parts.comm.rank()), given);
+    follow({parts.partition, std::move(given)});
+}
+
+/// Has the values of this matrix from now on.
+void LinearSystem::follow(DistributedRows matrix) {
+    auto& parts = *parts_;
     check_rows(parts.comm, matrix.partition, matrix.rows);
     parts.complete = false;
     parts.take(matrix);

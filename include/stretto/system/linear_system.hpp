@@ -120,6 +120,11 @@ public:
     /// stays. What follows is, to the bit, what follows of a system made with these values in that order. References
     /// and solvers stay valid.
     void update_values(std::span<const double> values);
+    /// The same from rows as from_rows takes them, with the places that they had: no entries need be kept for it.
+    template <std::integral Offset, std::integral Column>
+    void update_rows(std::span<const Offset> start, std::span<const Column> columns, std::span<const double> values) {
+        update_rows({{start.begin(), start.end()}, {columns.begin(), columns.end()}, {values.begin(), values.end()}});
+    }
 
     Comm& comm() const;
     int threads() const;
@@ -152,6 +157,8 @@ private:
     friend class AutomaticSolver;
     struct Parts;
     explicit LinearSystem(std::unique_ptr<Parts> parts);
+    void update_rows(LocalRows<double> given);
+    void follow(DistributedRows matrix);
     std::unique_ptr<Parts> parts_;
 };
 
