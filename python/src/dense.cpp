@@ -136,8 +136,9 @@ public:
         {
             const nb::gil_scoped_release unlocked;
             auto result = system_->solve(view(b), view(x), options);
-            outcome =
-                std::make_unique<Outcome>(communicator_, system_->info(options), std::move(result), guest.timeline());
+            auto info = system_->info(options);
+            outcome = std::make_unique<Outcome>(
+                communicator_, info.method, [info] { return info; }, std::move(result), guest.timeline());
         }
         guest.leave();
         guest_->leave();

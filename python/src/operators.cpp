@@ -68,7 +68,9 @@ std::unique_ptr<Outcome> solve_operator(const std::shared_ptr<Communicator>& com
         info.rtol = options.rtol;
         info.atol = options.atol;
         info.max_iterations = options.max_iterations;
-        outcome = std::make_unique<Outcome>(communicator, std::move(info), std::move(result), guest.timeline());
+        outcome = std::make_unique<Outcome>(
+            communicator, options.method, [info = std::move(info)] { return info; }, std::move(result),
+            guest.timeline());
     }
     guest.leave();
     return outcome;

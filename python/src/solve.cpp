@@ -13,16 +13,18 @@ namespace nb = nanobind;
 
 namespace stretto::python {
 
-Outcome::Outcome(std::shared_ptr<Communicator> communicator, RunInfo info, Result result, std::vector<Span> timeline)
+Outcome::Outcome(std::shared_ptr<Communicator> communicator, std::string method, std::function<RunInfo()> info,
+                 Result result, std::vector<Span> timeline)
     : communicator_(std::move(communicator)),
+      method_(std::move(method)),
       info_(std::move(info)),
       result_(std::move(result)),
       timeline_(std::move(timeline)) {
-    if (communicator_->comm().size() > 1) json_ = result_json(communicator_->comm(), info_, result_);
+    if (communicator_->comm().size() > 1) json();
 }
 
 const std::string& Outcome::json() {
-    if (json_.empty()) json_ = result_json(communicator_->comm(), info_, result_);
+    if (json_.empty()) json_ = result_json(communicator_->comm(), info_(), result_);
     return json_;
 }
 

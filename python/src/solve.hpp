@@ -40,19 +40,22 @@ struct Span {
     double begin, end;
 };
 
-/// What a solve returned, with what its JSON tells beside it. The JSON of one process is made when asked for; of
-/// several at once, for that takes them all.
+/// What a solve returned, with what its JSON tells beside it. The JSON of one process is made when asked for, for it
+/// takes longer than the solve of a small system; of several at once, for that takes them all.
 class Outcome {
 public:
-    Outcome(std::shared_ptr<Communicator> communicator, RunInfo info, Result result, std::vector<Span> timeline);
+    /// `info` is called with the JSON: what it refers to must stay until then.
+    Outcome(std::shared_ptr<Communicator> communicator, std::string method, std::function<RunInfo()> info,
+            Result result, std::vector<Span> timeline);
     const Result& result() const { return result_; }
     const std::vector<Span>& timeline() const { return timeline_; }
-    const RunInfo& info() const { return info_; }
+    const std::string& method() const { return method_; }  ///< with what was chosen
     const std::string& json();
 
 private:
     std::shared_ptr<Communicator> communicator_;
-    RunInfo info_;
+    std::string method_;
+    std::function<RunInfo()> info_;
     Result result_;
     std::vector<Span> timeline_;
     std::string json_;

@@ -51,17 +51,22 @@ struct System {
     LinearSystem system;
     bool chooses;  // the preconditioner
 
-    /// What the JSON tells of a solve that is over, with what was chosen.
-    RunInfo info(const SolveOptions& options, int columns) const {
-        auto info = system.info(options, columns);
-        if (chooses || options.method == automatic || has_automatic_depth(options.method)) {
-            const auto& choice = system.choice();
-            info.method = choice.method;
-            info.precond = choice.precond;
-            info.prepare = choice.prepare;
-            info.choice = to_json(choice);
-        }
-        return info;
+    /// Of a solve that is over.
+    std::unique_ptr<Outcome> outcome(const SolveOptions& options, int columns, Result result,
+                                     std::vector<Span> timeline) const {
+        if (!chooses && options.method != automatic && !has_automatic_depth(options.method))
+            return std::make_unique<Outcome>(
+                communicator, options.method, [this, options, columns] { return system.info(options, columns); },
+                std::move(result), std::move(timeline));
+        auto info = system.info(options, columns);  // now: the next solve may choose something else
+        const auto& choice = system.choice();
+        info.method = choice.method;
+        info.precond = choice.precond;
+        info.prepare = choice.prepare;
+        info.choice = to_json(choice);
+        return std::make_unique<Outcome>(
+            communicator, choice.method, [info = std::move(info)] { return info; }, std::move(result),
+            std::move(timeline));
     }
 };
 
@@ -170,8 +175,7 @@ public:
             result = transposed ? &solver_.solve_transposed(view(b), view(x)) : &solver_.solve(view(b), view(x));
         }
         guest_.leave();
-        return std::make_unique<Outcome>(system_->communicator, system_->info(options_, columns_), *result,
-                                         guest_.timeline());
+        return system_->outcome(options_, columns_, *result, guest_.timeline());
     }
 
 private:
@@ -190,8 +194,7 @@ void bind_systems(nb::module_& m) {
         .def_prop_ro("converged", [](const Outcome& self) { return self.result().converged(); })
         .def_prop_ro("iterations", [](const Outcome& self) { return self.result().iterations; })
         .def_prop_ro("residual", [](const Outcome& self) { return self.result().relative_residual(); })
-        .def_prop_ro("method", [](const Outcome& self) { return self.info().method; })
-        .def_prop_ro("precond", [](const Outcome& self) { return self.info().precond; })
+        .def_prop_ro("method", [](const Outcome& self) { return self.method(); })
         .def_prop_ro("info",
                      [](const Outcome& self) { return scipy_info(self.result().status, self.result().iterations); })
         .def_prop_ro("history", [](const Outcome& self) { return self.result().history; })
@@ -227,14 +230,13 @@ void bind_systems(nb::module_& m) {
                 {
                     const nb::gil_scoped_release unlocked;
                     auto result = self.system.solve(view(b), view(x), options);
-                    outcome = std::make_unique<Outcome>(self.communicator,
-                                                        self.info(options, static_cast<int>(b.shape(1))),
-                                                        std::move(result), guest.timeline());
+                    outcome =
+                        self.outcome(options, static_cast<int>(b.shape(1)), std::move(result), guest.timeline());
                 }
                 guest.leave();
                 return outcome;
             },
-            nb::arg("b"), nb::arg("x"), nb::arg("given"), nb::arg("callback").none())
+            nb::arg("b"), nb::arg("x"), nb::arg("given"), nb::arg("callback").none(), nb::keep_alive<0, 1>())
         .def("multiply",
              [](System& self, const ConstColumns& x, const Columns& y) {
                  const nb::gil_scoped_release unlocked;
@@ -290,7 +292,8 @@ void bind_systems(nb::module_& m) {
 
     nb::class_<Persistent>(m, "Persistent")
         .def(nb::init<System&, const nb::dict&, int>(), nb::keep_alive<1, 2>())
-        .def("solve", &Persistent::solve, nb::arg("b"), nb::arg("x"), nb::arg("transposed") = false);
+        .def("solve", &Persistent::solve, nb::arg("b"), nb::arg("x"), nb::arg("transposed") = false,
+             nb::keep_alive<0, 1>());
 }
 
 }  // namespace stretto::python

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What callers give, as the library takes it: rows as compressed rows, vectors as columns of doubles."""
 
+import threading
+
 import numpy as np
 
 from . import _core
@@ -55,10 +57,17 @@ def rows_of(A):
     return np.ascontiguousarray(start, kind), np.ascontiguousarray(places, kind), values
 
 
+_here = threading.local()  # threads of Python that solve at once must not share a communicator
+
+
 def communicator(comm):
     """Of the library, for one of mpi4py; None: this process alone."""
-    if comm is None or isinstance(comm, _core.Communicator):
-        return comm or _core.Communicator()
+    if comm is None:
+        if not hasattr(_here, "alone"):
+            _here.alone = _core.Communicator()
+        return _here.alone
+    if isinstance(comm, _core.Communicator):
+        return comm
     from mpi4py import MPI
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm is {type(comm).__name__}: a communicator of mpi4py is wanted, or None for this process alone")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The examples of the documentation run."""
 
+import ast
 import doctest
 import importlib
+import inspect
 import pathlib
 import pkgutil
 
@@ -22,6 +24,12 @@ def test_docstrings(name):
 def test_the_page():
     found = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
     assert found.failed == 0 and found.attempted > 10
+
+
+def test_stubs_have_the_signatures():
+    tree = ast.parse(pathlib.Path(stretto.__file__).parent.joinpath("_functions.pyi").read_text())
+    typed = {node.name: [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)] for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert typed == {row["name"]: list(inspect.signature(getattr(stretto, row["name"])).parameters) for row in stretto.methods()}
 
 
 def test_all_that_is_public_is_documented():
