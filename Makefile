@@ -52,6 +52,12 @@ python: setup python-environment ## Builds the Python package into build/release
 	@cmake --preset $(PRESET)
 	@cmake --build $(build) -j $(JOBS) --target stretto_python stretto_cli
 
+wheel: ## Builds a wheel for pip into dist/openmpi (MPI=mpich: dist/mpich)
+	@PYTHON=$(PYTHON) tools/wheel.sh $(MPI)
+
+test-wheel: ## Tests it in a clean virtual environment, with pip's package of that MPI
+	@PYTHON=$(PYTHON) tools/test_wheel.sh $(MPI)
+
 sanitizers: ## The unit tests with sanitizers, on one and two ranks
 	@$(MAKE) --no-print-directory unit PRESET=sanitizers RANKS=12
 
@@ -130,5 +136,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers tsan test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment check format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment wheel test-wheel check format build clean configure setup
 .DEFAULT_GOAL := help

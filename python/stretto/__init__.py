@@ -17,7 +17,11 @@ points and a kernel, `stretto.bem` are charges of conductors. `advise` tries wha
 `overlap` tell what takes how long where. `methods()`, `preconditioners()` and `kernels()` list what there is.
 """
 
-from . import _functions, bem
+from . import _mpi
+
+_mpi.load()
+
+from . import _functions, bem  # noqa: E402 - MPI comes first
 from ._advice import Advice, advise
 from ._command import Machine, Prediction, Simulation, command, overlap, predict, predict_map, simulate
 from ._core import InputError

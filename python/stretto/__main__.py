@@ -4,6 +4,7 @@
 import os
 import sys
 
+from . import _mpi
 from ._command import program
 
 
@@ -11,7 +12,7 @@ def main():
     found = program()
     if not found:
         sys.exit("stretto: the command line was not installed with this package: pip install . in the sources has it")
-    os.execv(found, [found, *sys.argv[1:]])
+    os.execve(found, [found, *sys.argv[1:]], _mpi.environment())
 
 
 if __name__ == "__main__":

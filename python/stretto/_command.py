@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
+from . import _mpi
 from ._core import InputError
 from ._result import html_table
 
@@ -52,7 +53,7 @@ def command(name, *arguments, ranks=1, **options) -> dict:
             raise RuntimeError(f"{start[0]}, which starts {ranks} processes, was not found: MPIEXEC names another")
     # The environment as it was before MPI began here: it would make these processes a part of this one's run.
     run = subprocess.run([*start, found, name, *map(str, arguments), *_words(options), "--json", "-"], capture_output=True, text=True,
-                         env=dict(os.environ))
+                         env=_mpi.environment())
     if run.returncode not in (0, 1) or not run.stdout:
         raise InputError(run.stderr.strip().removeprefix("stretto: "))
     return json.loads(run.stdout)
@@ -130,7 +131,7 @@ def _run_without_json(name, file, ranks):
     if not found:
         raise RuntimeError("the command line was not installed with this package: pip install . in the sources has it, or STRETTO names it")
     start = [*shlex.split(os.environ.get("MPIEXEC", "mpiexec")), "-n", str(ranks)] if ranks > 1 else []
-    run = subprocess.run([*start, found, name, str(file)], capture_output=True, text=True, env=dict(os.environ))
+    run = subprocess.run([*start, found, name, str(file)], capture_output=True, text=True, env=_mpi.environment())
     if run.returncode != 0:
         raise InputError(run.stderr.strip().removeprefix("stretto: "))
 
