@@ -179,6 +179,13 @@ def iterations_of(solves):
                         "at most  ": "{most blocks:.2f}"}, "Not simulated.")
 
 
+def iterations_by_problem(solves, *methods):
+    """What stands between a method and the ratio of its iterations: those that are not its own, and products beside them."""
+    rows = [row | {"method": method} for problem in solves.problems for method in methods if (row := solves.rows.get((problem, method)))]
+    return table(rows, {"problem": "{problem}", "method": "`{method}`", "iterations": "{iterations}", "own": "{own}",
+                        "warm-up": "{warm-up}", "refuge": "{refuge}", "products": "{products}", "blocking": "{blocking}"}, "Not simulated.")
+
+
 def said_of_problems(solves):
     return points(f"{problem}: `{solves.best(problem)}` is {shown(solves.over(problem, solves.best(problem)))} times as fast as "
                   f"{solves.family}" for problem in solves.problems)
@@ -237,5 +244,7 @@ def report(data):
         small, large = Solves(data, family, NODES[0]), Solves(data, family, MOST)
         values |= {f"said {family} problems": said_of_problems(small), f"{family} iterations": iterations_of(small),
                    f"{family} {MOST}": ratios(large), f"said {family} {MOST}": said_of_problems(large)}
+    for nodes in (NODES[0], MOST):
+        values[f"cg {nodes} by problem"] = iterations_by_problem(Solves(data, "cg", nodes), "deep_pipelined_cg", "pipelined_s_step_cg:s=6")
     values["said before"] = said_of_before(Solves(data, "cg", NODES[0]))
     return values, {}

@@ -160,9 +160,9 @@ std::optional<fs::path> find_first(const std::vector<fs::path>& places) {
 
 json read_machine(const std::string& name, const std::vector<std::string>& settings) {
     const fs::path own = own_folder();  // in a build, a prefix, or the Python package
-    const auto found = find_first({name, own / "../../share/machines" / (name + ".json"),
-                                   own / "../share/stretto/machines" / (name + ".json"),
-                                   own / "share/machines" / (name + ".json")});
+    const auto found =
+        find_first({name, own / "../../share/machines" / (name + ".json"),
+                    own / "../share/stretto/machines" / (name + ".json"), own / "share/machines" / (name + ".json")});
     if (!found)
         throw InputError(
             fmt::format("there is no machine '{}': cori, tsubame2, lomonosov, lomonosov2 or a JSON file", name));

@@ -107,8 +107,8 @@ void bind_from_rows(nb::class_<System>& type) {
             constexpr std::size_t large = 1 << 20;
             if (values.size() > large) malloc_trim(0);  // MPI may have told it to keep what is free
 #endif
-            return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system),
-                                                   options.precond == automatic});
+            return std::make_unique<System>(
+                System{std::move(communicator), std::move(tasks), std::move(system), options.precond == automatic});
         },
         nb::arg("communicator"), nb::arg("start").noconvert(), nb::arg("columns").noconvert(),
         nb::arg("values").noconvert(), nb::arg("given"));
@@ -132,8 +132,8 @@ std::unique_ptr<System> from_entries(std::shared_ptr<Communicator> communicator,
     entries.reserve(v.size());
     for (std::size_t k = 0; k < v.size(); ++k) entries.push_back({i(k), j(k), v(k)});
     auto system = LinearSystem::from_entries(communicator->comm(), rows, std::move(entries), options);
-    return std::make_unique<System>(System{std::move(communicator), std::move(tasks), std::move(system),
-                                           options.precond == automatic});
+    return std::make_unique<System>(
+        System{std::move(communicator), std::move(tasks), std::move(system), options.precond == automatic});
 }
 
 /// A preconditioner's trial, in words and numbers.
@@ -230,8 +230,7 @@ void bind_systems(nb::module_& m) {
                 {
                     const nb::gil_scoped_release unlocked;
                     auto result = self.system.solve(view(b), view(x), options);
-                    outcome =
-                        self.outcome(options, static_cast<int>(b.shape(1)), std::move(result), guest.timeline());
+                    outcome = self.outcome(options, static_cast<int>(b.shape(1)), std::move(result), guest.timeline());
                 }
                 guest.leave();
                 return outcome;

@@ -21,7 +21,8 @@ const Accelerator* find_device(std::string_view name) {
 #endif
     }
     if (name != "cpu")
-        throw InputError("there is no device '" + std::string(name) + "': --device cpu, --device cuda or --device emulated");
+        throw InputError("there is no device '" + std::string(name) +
+                         "': --device cpu, --device cuda or --device emulated");
     return nullptr;
 }
 
