@@ -68,7 +68,10 @@ def communicator(comm):
         return _here.alone
     if isinstance(comm, _core.Communicator):
         return comm
-    from mpi4py import MPI
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise TypeError(f"comm is {type(comm).__name__}, and mpi4py is not there: None is this process alone") from error
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm is {type(comm).__name__}: a communicator of mpi4py is wanted, or None for this process alone")
     ours, theirs = _core.mpi_library(), MPI.Get_library_version()
