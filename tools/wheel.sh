@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # wheel.sh openmpi|mpich: builds a wheel for this MPI into dist/MPI, with the library for three levels of x86-64 and all it links
-# but MPI itself, which pip's packages openmpi and mpich have, or the system.
+# but MPI itself, which pip's packages openmpi and mpich have, or the system. Without hypre (amg): Debian's links parts of its MPI that
+# pip's has not.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mpi=${1:?openmpi or mpich}
@@ -12,6 +13,7 @@ tools=build/wheel-tools
 rm -rf "build/wheel-$mpi-raw" "dist/$mpi"
 "$tools/bin/pip" wheel . --no-deps -q -w "build/wheel-$mpi-raw" --config-settings=build-dir="build/wheel-$mpi" \
     --config-settings=cmake.define.STRETTO_MPI="$mpi" --config-settings=cmake.define.BUILD_SHARED_LIBS=ON \
-    --config-settings=cmake.define.STRETTO_NATIVE=OFF --config-settings=cmake.define.STRETTO_CUDA=OFF
+    --config-settings=cmake.define.STRETTO_NATIVE=OFF --config-settings=cmake.define.STRETTO_CUDA=OFF \
+    --config-settings=cmake.define.STRETTO_WITH_HYPRE=OFF
 PATH=$PWD/$tools/bin:$PATH auditwheel repair --exclude 'libmpi*' -w "dist/$mpi" "build/wheel-$mpi-raw"/*.whl
 ls -l "dist/$mpi"
