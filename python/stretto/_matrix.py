@@ -115,6 +115,9 @@ class Matrix:
         self._system.multiply(given, y)
         return (-y if self._system.negated else y).reshape(np.shape(x))
 
+    def __repr__(self):
+        return f"<stretto.Matrix, {self.shape[0]} of {self.shape[1]} rows: {'; '.join(self.structure[:3])}>"
+
     def update_values(self, A) -> None:
         """Takes other values of the same entries: a matrix with the same pattern, or its values, in the order in which they were."""
         if isinstance(self._pattern, _Triplets):

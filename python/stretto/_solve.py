@@ -55,7 +55,7 @@ def _is_matrix(A):
     return isinstance(A, Matrix) or hasattr(A, "tocsr") or isinstance(A, np.ndarray) or isinstance(A, (list, tuple))
 
 
-def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=1e-8, atol=0.0, maxiter=None, callback=None, comm=None,
+def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, atol=0.0, maxiter=None, callback=None, comm=None,
           prepare="", null_space="auto", threads=None, device="cpu", execution="threads", insist=False, progress=False,
           **options) -> Result:
     """Solves A x = b.
@@ -75,7 +75,7 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=1e-8, at
     M : str, sparse matrix, LinearOperator or callable, optional
         Applies the inverse of the preconditioner, as in SciPy; a name is the same as `precond`.
     rtol, atol : float
-        Converged is ‖b − A x‖ ≤ max(rtol ‖b‖, atol), recomputed, for each column.
+        Converged is ‖b − A x‖ ≤ max(rtol ‖b‖, atol), recomputed, for each column. rtol None: 1e-8, of an `HMatrix` its own.
     maxiter : int, optional
     callback : callable, optional
         Called with the relative residual (a float) at iteration 0 and after each iteration; False ends the solve.
@@ -105,7 +105,10 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=1e-8, at
         raise TypeError(f"M and precond={precond!r}: one preconditioner is wanted")
     if isinstance(A, HMatrix) and M is None:
         return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
+    rtol = 1e-8 if rtol is None else rtol
     communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm)
+    if isinstance(A, HMatrix) and communicator.size > 1:
+        raise TypeError("M of an HMatrix on several processes, whose vectors are whole on each: its own preconditioners are named with it")
     if _is_matrix(A) and M is None:
         if not isinstance(A, Matrix):
             A = Matrix(A, precond=precond, prepare=prepare, null_space=null_space, comm=communicator, device=device, execution=execution,

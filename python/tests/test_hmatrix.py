@@ -42,6 +42,9 @@ def test_a_covariance_as_numpy_has_it(kernel, m, points, rng):
     assert r.converged and r.method == "cg" and r.x.shape == b.shape
     assert np.abs(D @ r.x - b).max() <= 1e-6 * np.abs(b).max() and max(r.kernel_residuals) <= 2e-8
     first = b if m is None else b[:, 0]
+    assert stretto.solve(K, b).converged
+    scaled = stretto.solve(K, b, method="cg", M=lambda v: v / (1 + NUGGET), rtol=1e-6)
+    assert scaled.converged and np.abs(D @ scaled.x - b).max() <= 1e-4 * np.abs(b).max()
     x, info = cg(K, first, atol=0)
     assert info == 0 and np.linalg.norm(D @ x - first) < 1e-4 * np.linalg.norm(first)
 

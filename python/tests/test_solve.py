@@ -191,7 +191,7 @@ def test_a_matrix_multiplies(sign, rng):
     M = stretto.Matrix(A)
     X = rng.standard_normal((289, 3))
     assert M.shape == (289, 289) and np.allclose(M @ X, A @ X) and np.allclose(M @ X[:, 0], A @ X[:, 0])
-    assert any("symmetric" in line for line in M.structure) and "--method" in M.choice[0]
+    assert any("symmetric" in line for line in M.structure) and "289 of 289 rows" in repr(M) and "--method" in M.choice[0]
     r = stretto.solve(M, X, method="cg", M=lambda v: v / A.diagonal())
     assert r.converged == (sign == 1)
 
