@@ -158,6 +158,21 @@ TEST_P(SolverTest, TheMonitorSeesIterationZeroAndMayEndTheSolve) {
     }
 }
 
+TEST_P(SolverTest, TheMonitorIsToldTheResidualThatEndsTheSolve) {
+    const auto A = problem(comm, problem_for(method));
+    Values b(A, 2, random_values), x(A, 2);
+    double last = 0, target = 0;
+    auto o = options();
+    o.monitor = [&](const IterationInfo& info) {
+        last = info.relative_residual;
+        target = info.target;
+        return true;
+    };
+    EXPECT_TRUE(solve<double>(comm, A, Identity{}, b.view(), x.view(), o).converged());
+    EXPECT_GT(last, 0);
+    EXPECT_LE(last, target);
+}
+
 TEST_P(SolverTest, WhatNobodyRecomputedIsNotCalledVerified) {
     const auto A = problem(comm, problem_for(method));
     Values b(A, 1, random_values), x(A, 1), y(A, 1);

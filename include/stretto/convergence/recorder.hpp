@@ -38,7 +38,7 @@ struct Part {
 /// Where a solve is: what a monitor is told after every iteration, and before the first one (iteration 0).
 struct IterationInfo {
     int iteration;
-    double relative_residual;           ///< recursive, the largest of the columns still solved for
+    double relative_residual;           ///< recursive, the largest of the columns still solved for, of all at the end
     double target;                      ///< of that column, relative alike
     std::span<const double> residuals;  ///< recursive, absolute, of all columns; true ones at iteration 0
 };
@@ -141,11 +141,12 @@ public:
             for (const auto& column : columns_) history_.push_back(column.recursive);
         if (!monitor_) return;
         IterationInfo info{done, 0, 0, residuals_};
+        const bool ended = !columns_.any_active();
         for (int j = 0; j < columns_.size(); ++j) {
             const auto& column = columns_[j];
             residuals_[static_cast<std::size_t>(j)] = done > 0 ? column.recursive : column.initial;
             const double relative = residuals_[static_cast<std::size_t>(j)] / column.norm_b;
-            if (columns_.active(j) && relative > info.relative_residual) {
+            if ((ended || columns_.active(j)) && relative > info.relative_residual) {
                 info.relative_residual = relative;
                 info.target = column.target / column.norm_b;
             }
