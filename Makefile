@@ -114,6 +114,10 @@ zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, besi
 	@cmake --build build/peers -j $(JOBS)
 	@python3 -m studies zoo --build build/peers --matrices "$(STRETTO_MATRICES)" $(BENCH_ARGS)
 
+docs: configure ## Makes the documentation as a site, build/docs/html, with a reference from headers, Python and program
+	@tools/setup.sh docs
+	@PYTHON=$(PYTHON) tools/docs.sh $(build)
+
 check: configure ## Checks format and lint, as the CI does
 	@tools/setup.sh check
 	@tools/check.sh $(build)
@@ -136,5 +140,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers tsan test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment wheel test-wheel check format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment wheel test-wheel docs check format build clean configure setup
 .DEFAULT_GOAL := help

@@ -21,9 +21,13 @@ def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_the_page():
-    found = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
-    assert found.failed == 0 and found.attempted > 10
+PAGES = {str(page.relative_to(ROOT)): page.read_text().count("\n>>> ") for page in sorted((ROOT / "docs").rglob("*.md"))}
+
+
+@pytest.mark.parametrize("page", [page for page, examples in PAGES.items() if examples])
+def test_pages(page):
+    found = doctest.testfile(str(ROOT / page), module_relative=False)
+    assert found.failed == 0 and found.attempted == PAGES[page]
 
 
 def test_stubs_have_the_signatures():

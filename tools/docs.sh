@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# docs.sh BUILD: the documentation as a site, in BUILD/../docs/html: the pages of docs, and a reference made of the headers, the Python
+# package and the program in BUILD. What of these is not there is said in its place. Warnings, as of links that lead nowhere, are errors.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$PWD/${1:?docs.sh BUILD}
+out=$PWD/build/docs
+python=${PYTHON:-python3}
+
+mkdir -p "$out"
+if [[ ! -x $out/venv/bin/sphinx-build || site/requirements.txt -nt $out/venv/installed ]]; then
+    "$python" -m venv --system-site-packages "$out/venv"
+    "$out/venv/bin/python" -m pip install -q -r site/requirements.txt
+    touch "$out/venv/installed"
+fi
+
+# Pages lie as in the repository, so that their links lead where they lead there.
+rm -rf "$out/source"
+mkdir -p "$out/source"
+cp -r --preserve=timestamps docs examples CONTRIBUTING.md CHANGELOG.md site/. "$out/source"
+for folder in tests share python studies include src plugins apps bench tools cmake LICENSE; do
+    ln -s "$PWD/$folder" "$out/source/$folder"
+done
+
+doxygen - <<DOXYFILE
+PROJECT_NAME = Stretto
+INPUT = $PWD/include/stretto
+FILE_PATTERNS = *.hpp
+RECURSIVE = YES
+EXCLUDE_SYMBOLS = stretto::detail
+STRIP_FROM_PATH = $PWD/include
+GENERATE_HTML = NO
+GENERATE_LATEX = NO
+GENERATE_XML = YES
+XML_PROGRAMLISTING = NO
+OUTPUT_DIRECTORY = $out
+WARN_IF_UNDOCUMENTED = NO
+QUIET = YES
+DOXYFILE
+
+[[ -x $build/stretto ]] && export STRETTO_PROGRAM=$build/stretto
+[[ -d $build/python/stretto ]] && export PYTHONPATH=$build/python
+STRETTO_SOURCES=$PWD STRETTO_DOXYGEN=$out/xml "$out/venv/bin/sphinx-build" -q -W --keep-going -d "$out/doctrees" -b html "$out/source" "$out/html"
+echo "docs.sh: $out/html/index.html"
