@@ -2,6 +2,7 @@
 #include "operators.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace stretto::petsc {
 
@@ -46,6 +47,35 @@ void Diagonal::multiply(MultiVector<double> x, MultiVector<double> y, const RowW
         }
         finished(begin, end);
     }
+}
+
+void SymmetricallyPreconditioned::left(MultiVector<double> x, MultiVector<double> y) const {
+    callbacks_.apply(Failure::preconditioner, 1, x, y, [&](Vec vx, Vec vy) {
+        if (const auto code = PCApplySymmetricLeft(callbacks_.ksp->pc, vx, vy); code != success) return code;
+        MatNullSpace null_space = nullptr;
+        must(MatGetNullSpace(callbacks_.A, &null_space));
+        return null_space ? MatNullSpaceRemove(null_space, vy) : success;
+    });
+}
+
+void SymmetricallyPreconditioned::right(MultiVector<double> x, MultiVector<double> y) const {
+    callbacks_.apply(Failure::preconditioner, 1, x, y,
+                     [&](Vec vx, Vec vy) { return PCApplySymmetricRight(callbacks_.ksp->pc, vx, vy); });
+}
+
+const double* SymmetricallyPreconditioned::begin(const double* b, const double* x0) {
+    std::copy_n(x0, size(), part(0).data());
+    A_.apply(part(0), part(1));
+    std::transform(b, b + size(), part(1).data(), part(1).data(), std::minus<>());
+    left(part(1), part(3));
+    std::fill_n(unknowns(), size(), 0.0);
+    return part(3).data();
+}
+
+std::span<const double> SymmetricallyPreconditioned::solution(const double* x0) const {
+    right(part(2), part(0));
+    std::transform(x0, x0 + size(), part(0).data(), part(0).data(), std::plus<>());
+    return {part(0).data(), size()};
 }
 
 }  // namespace stretto::petsc

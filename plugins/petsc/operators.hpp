@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 #include <vector>
 
 #include "stretto/core/buffer.hpp"
@@ -154,6 +155,38 @@ public:
 private:
     AnyOperator<double> A_, M_;
     Buffer<double> product_;
+};
+
+/// L⁻¹ A R⁻¹, for a preconditioner M = L R whose halves PETSc applies (PC_SYMMETRIC). It takes x₀ + R⁻¹ y for x.
+class SymmetricallyPreconditioned {
+public:
+    SymmetricallyPreconditioned(AnyOperator<double> A, Callbacks& callbacks, Index rows, int columns)
+        : A_(A), callbacks_(callbacks), rows_(rows), columns_(columns), work_(4 * size()) {}
+
+    void apply(MultiVector<double> y, MultiVector<double> z) const {
+        right(y, part(0));
+        A_.apply(part(0), part(1));
+        left(part(1), z);
+    }
+    double bytes(int) const { return 0; }
+
+    /// L⁻¹ (b − A x₀), until the next call; y begins with zero.
+    const double* begin(const double* b, const double* x0);
+    double* unknowns() const { return part(2).data(); }
+    /// x₀ + R⁻¹ y, until the next call of a member.
+    std::span<const double> solution(const double* x0) const;
+
+private:
+    std::size_t size() const { return static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_); }
+    MultiVector<double> part(std::size_t number) const { return {work_.data() + number * size(), rows_, columns_}; }
+    void left(MultiVector<double> x, MultiVector<double> y) const;
+    void right(MultiVector<double> x, MultiVector<double> y) const;
+
+    AnyOperator<double> A_;
+    Callbacks& callbacks_;
+    Index rows_;
+    int columns_;
+    Buffer<double> work_;  // two for the product, y, the right-hand side
 };
 
 }  // namespace stretto::petsc

@@ -30,9 +30,11 @@ bool has_null_space(Mat A) {
     return right || left;
 }
 
-/// Whether the test of a KSP is PETSc's, with targets that are known before the first iteration.
+/// Whether the test of a KSP is PETSc's, with targets that are known before the first iteration. From both sides a
+/// guess is not solved on: the right-hand side is its residual.
 bool has_usual_test(KSP ksp) {
     if (ksp->converged != KSPConvergedDefault || ksp->normtype == KSP_NORM_NONE) return false;
+    if (ksp->pc_side == PC_SYMMETRIC && !ksp->guess_zero) return false;
     const auto* context = static_cast<const KSPConvergedDefaultCtx*>(ksp->cnvP);
     return !context || !(context->initialrtol || context->mininitialrtol);
 }
@@ -102,8 +104,10 @@ void Session::make_solver(const CsrMatrix<double>* converted, int columns) {
     Shape shape{.method = method(), .rows = callbacks_.in.rows(), .columns = columns};
     shape.converted = converted && product_.sign > 0;
     shape.preconditioner = !M ? Shape::none : M.parts() > 0 ? Shape::diagonal : Shape::callback;
-    shape.left = choose_method(shape.method).method->needs == Needs::any && ksp_->pc_side == PC_LEFT &&
-                 ksp_->normtype != KSP_NORM_UNPRECONDITIONED;
+    if (choose_method(shape.method).method->needs == Needs::any && ksp_->normtype != KSP_NORM_UNPRECONDITIONED)
+        shape.side = ksp_->pc_side == PC_LEFT        ? Shape::left
+                     : ksp_->pc_side == PC_SYMMETRIC ? Shape::symmetric
+                                                     : Shape::right;
     shape.verify = verify();
     if (solver_ && shape == shape_) return;
     shape_ = shape;
@@ -115,9 +119,19 @@ void Session::make_solver(const CsrMatrix<double>* converted, int columns) {
     options.monitor = [this](const IterationInfo& info) { return told(info); };
     solver_.reset();
     left_.reset();
-    if (shape.left) left_ = std::make_unique<LeftPreconditioned>(A, M, shape.rows, columns);
-    solver_ = left_ ? std::make_unique<Solver<double>>(*comm_, *left_, Identity{}, shape.rows, columns, options)
-                    : std::make_unique<Solver<double>>(*comm_, A, M, shape.rows, columns, options);
+    symmetric_.reset();
+    const auto make = [&](AnyOperator<double> of, AnyOperator<double> by) {
+        solver_ = std::make_unique<Solver<double>>(*comm_, of, by, shape.rows, columns, options);
+    };
+    if (shape.side == Shape::left) {
+        left_ = std::make_unique<LeftPreconditioned>(A, M, shape.rows, columns);
+        make(*left_, {});
+    } else if (shape.side == Shape::symmetric) {
+        symmetric_ = std::make_unique<SymmetricallyPreconditioned>(A, callbacks_, shape.rows, columns);
+        make(*symmetric_, {});
+    } else {
+        make(A, M);
+    }
 }
 
 void Session::solve() {
@@ -152,8 +166,14 @@ const Result& Session::run(const double* b, double* x) {
     for (;;) {
         solver_->set_tolerances(usual ? std::max(0.0, ksp_->rtol) : 0, usual ? std::max(0.0, ksp_->abstol) : 0,
                                 static_cast<int>(std::max<PetscInt>(0, ksp_->max_it)));
-        const MultiVector<const double> rhs(right_hand_side(b), shape_.rows, shape_.columns);
-        const Result& result = solver_->solve(rhs, {x, shape_.rows, shape_.columns});
+        const MultiVector<const double> rhs(right_hand_side(b, x), shape_.rows, shape_.columns);
+        if (symmetric_) iterate_ = x;
+        const Result& result =
+            solver_->solve(rhs, {symmetric_ ? symmetric_->unknowns() : x, shape_.rows, shape_.columns});
+        if (symmetric_) {
+            std::ranges::copy(symmetric_->solution(x), x);
+            iterate_ = nullptr;
+        }
         finished_by_ = result.finished_by;
         if (result.iterations > 0 || callbacks_.failure.code() != success || !change_sign(result.status)) return result;
         make_solver(converted_.present(), shape_.columns);
@@ -161,12 +181,13 @@ const Result& Session::run(const double* b, double* x) {
 }
 
 /// b, or what stands in its place: M⁻¹ b for a preconditioner on the left, −b where −A is solved with.
-const double* Session::right_hand_side(const double* b) {
-    if (!shape_.left && product_.sign > 0) return b;
+const double* Session::right_hand_side(const double* b, const double* x) {
+    if (symmetric_) return symmetric_->begin(b, x);
+    if (!left_ && product_.sign > 0) return b;
     const auto size = static_cast<std::size_t>(shape_.rows) * static_cast<std::size_t>(shape_.columns);
     if (b_.size() != size) b_ = Buffer<double>(size);
     const MultiVector<double> to(b_.data(), shape_.rows, shape_.columns);
-    const auto M = shape_.left ? preconditioner() : AnyOperator<double>();
+    const auto M = left_ ? preconditioner() : AnyOperator<double>();
     if (M)
         M.apply({const_cast<double*>(b), shape_.rows, shape_.columns}, to);
     else
@@ -231,7 +252,9 @@ void Session::conclude(const Result& result) {
 }
 
 void Session::build_solution(Vec to) {
-    if (iterate_)
+    if (iterate_ && symmetric_)
+        copy_in(symmetric_->solution(iterate_), to);
+    else if (iterate_)
         copy_in({iterate_, static_cast<std::size_t>(shape_.rows)}, to);
     else if (to != ksp_->vec_sol)
         must(VecCopy(ksp_->vec_sol, to));
@@ -240,6 +263,7 @@ void Session::build_solution(Vec to) {
 void Session::forget_operators() {
     solver_.reset();
     left_.reset();
+    symmetric_.reset();
     logged_.reset();
     converted_.reset();
     callbacks_.in.reset();

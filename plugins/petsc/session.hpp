@@ -35,7 +35,7 @@ private:
         int columns = 1;
         bool converted = false;
         enum { none, diagonal, callback } preconditioner = none;
-        bool left = false;
+        enum { right, left, symmetric } side = right;
         Verify verify = Verify::true_residual;
         bool operator==(const Shape&) const = default;
     };
@@ -47,7 +47,7 @@ private:
     AnyOperator<double> product(const CsrMatrix<double>* converted);
     AnyOperator<double> preconditioner();
     const Result& run(const double* b, double* x);
-    const double* right_hand_side(const double* b);
+    const double* right_hand_side(const double* b, const double* x);
     bool change_sign(Status status);
     bool told(const IterationInfo& info);
     PetscErrorCode ask(PetscInt iteration, PetscReal norm);
@@ -62,6 +62,7 @@ private:
     Converted converted_;
     std::unique_ptr<LoggedMatrix> logged_;  // of the converted matrix
     std::unique_ptr<LeftPreconditioned> left_;
+    std::unique_ptr<SymmetricallyPreconditioned> symmetric_;
     Shape shape_;
     std::unique_ptr<Solver<double>> solver_;
     Buffer<double> b_;         // what stands in the place of b
@@ -72,7 +73,7 @@ private:
     bool began_ = false;         // iteration 0 was told
     bool test_is_asked_ = true;  // of each iteration, as of a single column
     bool trusts_test_ = false;   // where it says that the solve has converged
-    double* iterate_ = nullptr;  // where x is no array of PETSc's
+    double* iterate_ = nullptr;  // x, where it is no array of PETSc's, or not what is solved for
 };
 
 }  // namespace stretto::petsc

@@ -63,6 +63,7 @@ void support_norms(KSP ksp, const std::string& method) {
         must(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 4));
         must(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
         must(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
+        must(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_SYMMETRIC, 1));
     }
     if (any || !general) must(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
     must(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
@@ -89,9 +90,9 @@ std::string automatic_method(KSP ksp) {
     must(MatIsSymmetricKnown(A, &known, &symmetric));
     must(MatIsSPDKnown(A, &spd, &is_spd));
     const bool flexible = varies(ksp->pc);
-    const bool from_the_left = ksp->pc_side == PC_LEFT && ksp->normtype == KSP_NORM_PRECONDITIONED;
-    if (((known && symmetric) || (spd && is_spd)) && !from_the_left) return flexible ? "flexible_cg" : "cg";
-    return flexible && !from_the_left ? "gmres:flexible=1" : "bicgstab";
+    const bool preconditioned = ksp->pc_side != PC_RIGHT && ksp->normtype == KSP_NORM_PRECONDITIONED;
+    if (((known && symmetric) || (spd && is_spd)) && !preconditioned) return flexible ? "flexible_cg" : "cg";
+    return flexible && !preconditioned ? "gmres:flexible=1" : "bicgstab";
 }
 
 }  // namespace stretto::petsc

@@ -92,9 +92,10 @@ def main():
     parser.add_argument("--only", nargs="*", help="sources, as snes/tutorials/ex5.c")
     parser.add_argument("--ranks", type=int, default=4, help="cases of more are left out")
     parser.add_argument("--least", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=60, help="seconds of a run (%(default)g)")
     given = parser.parse_args()
     try:
-        programs = examples.Examples(given.folder, given.plugin, given.mpiexec, time_limit=60)
+        programs = examples.Examples(given.folder, given.plugin, given.mpiexec, time_limit=given.limit)
     except examples.Missing as reason:
         print(f"skipped: {reason}")
         sys.exit(77)

@@ -224,6 +224,23 @@ class Solves(unittest.TestCase):
                 self.check(ksp, A, b, x, at_most=1e-6)
                 self.assertEqual(ksp.getNormType(), PETSc.KSP.NormType.PRECONDITIONED)
 
+    def test_preconditioning_from_both_sides(self):
+        A = matrix(wind=0.3)
+        for method in ("gmres", "bicgstab"):
+            for products in ("mult", "convert"):
+                b, x = vectors(A)
+                told = []
+                ksp = solver(A, method, matrix=products)
+                ksp.setPCSide(PETSc.PC.Side.SYMMETRIC)
+                ksp.setMonitor(lambda ksp, its, norm: told.append((norm, ksp.buildResidual().norm())))
+                first = self.check(ksp, A, b, x)
+                self.assertEqual(ksp.getNormType(), PETSc.KSP.NormType.PRECONDITIONED)
+                recursive, true = told[-1 if method == "bicgstab" else 0]
+                self.assertAlmostEqual(2 * recursive / true, 1, delta=1e-3)  # the diagonal is 4
+                ksp.setInitialGuessNonzero(True)
+                x.scale(1.001)
+                self.assertLess(self.check(ksp, A, b, x), first)
+
     def test_transposed(self):
         A = matrix(wind=0.3)
         for method in ("gmres", "bicgstab"):
