@@ -11,19 +11,20 @@ import struct
 import time
 
 from . import machine, picture, run, simulated
-from .simulated import CG, SHORT, label
-from .text import points, table
+from .petsc import example
+from .simulated import CG, SHORT
+from .text import listed, points, table
 
 SIZES = ("100x100x50", "150x150x100", "200x200x150")  # points along x, y and z, two unknowns in each
 CHEBYSHEV = "-ksp_pipelcg_lmin 0 -ksp_pipelcg_lmax 2"
 OURS = ("cg", "pipelined_cg", "predict_and_recompute_cg", *simulated.DEEP)
-SOLVERS = {"PETSc cg": "-ksp_type cg", "PETSc pipecg": "-ksp_type pipecg",
+TRUE_NORM = "-ksp_norm_type unpreconditioned"  # as Stretto's; pipelcg has the natural norm alone
+SOLVERS = {"PETSc cg": f"-ksp_type cg {TRUE_NORM}", "PETSc pipecg": f"-ksp_type pipecg {TRUE_NORM}",
            **{f"PETSc pipelcg l={l}": f"-ksp_type pipelcg -ksp_pipelcg_pipel {l} {CHEBYSHEV}" for l in (1, 2, 3)},
            **{method: f"-ksp_type stretto -ksp_stretto_method {method}" for method in OURS}}
 TOLERANCE = "1e-6"
-EXAMPLE = "/usr/share/petsc/*/share/petsc/examples/src/snes/tutorials/ex48.c"
 DRY = ("--machine", "cori", "--dry", "--iterations", "24", "--precond", "matrix", "--exchanges", "memory")
-WHOLE = ("--machine", "cori", "--to-solution", "--precond", "block_jacobi:ilu0", "--deal", "columns", "--rtol", TOLERANCE)
+WHOLE = ("--machine", "cori", "--to-solution", "--precond", "block_jacobi:ilu0", "--rtol", TOLERANCE)
 MATRIX, VECTOR = 1211216, 1211214  # classes of objects in PETSc's files
 
 
@@ -35,24 +36,14 @@ def options(parser):
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--nodes", default="8,64,256", help="of whole solves (%(default)s)")
     parser.add_argument("--steps", type=int, default=99, help="of Newton's method, at most")
-    parser.add_argument("--delays", default="0,1,5", help="emulated milliseconds of a reduction (%(default)s)")
+    parser.add_argument("--delays", default="0,10,50", help="emulated milliseconds of a reduction (%(default)s)")
+    parser.add_argument("--only", nargs="+", metavar="SOLVER", help="of Newton solves and delays, which are measured anew; others stay")
 
 
 # The program, its runs, and the systems that it writes.
 
 def program(study):
-    """ex48, compiled with Debian's PETSc."""
-    keep = study.options.keep
-    keep.mkdir(parents=True, exist_ok=True)
-    sources = sorted(pathlib.Path("/").glob(EXAMPLE[1:]))
-    if not sources:
-        raise run.Failed(f"there is no {EXAMPLE}: apt-get install libpetsc3.18-dev-examples libpetsc-real-dev")
-    if not (keep / "ex48").exists():
-        flags = shlex.split(machine.output_of("pkg-config", "--cflags", "--libs", "petsc"))
-        code, _, err = run.call(["mpicc", "-O2", sources[-1], "-o", keep / "ex48", *flags, "-lm"])
-        if code:
-            raise run.Failed(f"ex48 does not compile: {err.strip()[-200:]}")
-    return keep / "ex48"
+    return example(study.options.keep, "snes/tutorials/ex48.c")
 
 
 def ex48(study, size, ranks, *words):
@@ -109,16 +100,19 @@ def grid_of(size):
 
 def newton(study):
     """Whole Newton solves: iterations of each step, seconds in linear solves."""
-    a, rows = study.options, []
+    a = study.options
+    rows = {row["solver"]: row for row in study.data.get("newton", {}).get("rows", [])}
     library = run.ROOT / a.build / "libstretto_petsc.so"
     for name, words in SOLVERS.items():
+        if a.only and name not in a.only:
+            continue
         plug_in = ["-dll_append", library] if "stretto" in words else []
         out = ex48(study, a.size, a.ranks, *plug_in, *shlex.split(words), "-log_view")
         found = re.search(r"^KSPSolve +\d+ +[\d.]+ +(\S+)", out, re.MULTILINE)
-        rows.append({"solver": name, "iterations": [int(k) for k in re.findall(r"Linear solve .* iterations (\d+)", out)],
-                     "converged": out.count("Linear solve converged"), "norm": re.findall(r"SNES Function norm (\S+)", out)[-1],
-                     "seconds": float(found[1])})
-    return {"size": a.size, "ranks": a.ranks, "rows": rows}
+        rows[name] = {"solver": name, "iterations": [int(k) for k in re.findall(r"Linear solve .* iterations (\d+)", out)],
+                      "converged": out.count("Linear solve converged"), "norm": re.findall(r"SNES Function norm (\S+)", out)[-1],
+                      "seconds": float(found[1])}
+    return {"size": a.size, "ranks": a.ranks, "rows": [rows[name] for name in SOLVERS if name in rows]}
 
 
 def latency(study):
@@ -152,25 +146,31 @@ def scaling(study):
     for size in SIZES[:SIZES.index(study.options.largest) + 1]:
         [(A, _)] = systems(study, size, 1)
         for deal, most in (("columns", min(1024, most_nodes(size))), ("boxes", 1024)):
-            at = runs.points(A, CG, f"8..{most}", *DRY, "--deal", deal, "--grid", grid_of(size))
+            at = runs.points(str(A), CG, f"8..{most}", *DRY, "--deal", deal, "--grid", grid_of(size))
             found[f"{size} {deal}"] = [{"nodes": n, **{m: at.us(n, m) for m in CG}} for n in at.nodes()]
     return {"us": found}
 
 
 def solutions(study):
-    """Whole Newton solves on the nodes of a cluster: every system of them."""
-    runs, a, rows = Simulations(study), study.options, []
+    """Whole Newton solves on the nodes of a cluster: every system of them. What other sizes and nodes took stays."""
+    runs, a = Simulations(study), study.options
+    rows = study.data.get("solutions", {}).get("rows", [])
     for nodes in map(int, a.nodes.split(",")):
+        deal = "columns" if nodes <= most_nodes(a.size) else "boxes"
+        new = []
         for step, (A, b) in enumerate(systems(study, a.size, a.steps), 1):
-            words = ["simulate", "--problem", A, "--rhs", b, "--nodes", nodes, *WHOLE, "--grid", grid_of(a.size), "--methods", *OURS]
+            words = ["simulate", "--problem", A, "--rhs", b, "--nodes", nodes, *WHOLE, "--deal", deal, "--grid", grid_of(a.size),
+                     "--methods", *OURS]
             began = time.monotonic()
             found = runs.run(list(map(str, words)), nodes)
             study.say(f"{nodes} nodes, step {step}: {time.monotonic() - began:.0f} s")
             for point in found["points"] if found else []:
-                rows.append({"nodes": nodes, "step": step, "method": point["method"], "status": point["status"],
-                             "seconds": point["seconds_to_solution"], "iterations": point["iterations"],
-                             "blocking": point["total"]["blocking_reductions"]})
-    return {"size": a.size, "rows": rows}
+                new.append({"size": a.size, "nodes": nodes, "deal": deal, "step": step, "method": point["method"],
+                            "status": point["status"], "seconds": point["seconds_to_solution"], "iterations": point["iterations"],
+                            "blocking": point["total"]["blocking_reductions"]})
+        if new:
+            rows = [row for row in rows if (row["size"], row["nodes"]) != (a.size, nodes)] + new
+    return {"rows": sorted(rows, key=lambda row: (row["size"], row["nodes"], row["step"]))}
 
 
 PARTS = {"newton": newton, "latency": latency, "scaling": scaling, "solutions": solutions}
@@ -215,28 +215,26 @@ def drawn(title, rows):
     return picture.curves(title, ("nodes", f"speed-up over CG on {rows[0]['nodes']} nodes"), named, (2, 2))
 
 
-def whole(part):
+def whole(rows):
     """By nodes and method: the sums over Newton's steps; nothing where one was not solved."""
     sums = {}
-    for row in part["rows"]:
-        at = sums.setdefault((row["nodes"], row["method"]), {"seconds": 0, "iterations": [], "blocking": 0})
+    for row in rows:
+        at = sums.setdefault((row["nodes"], row["method"]), {"deal": row["deal"], "seconds": 0, "iterations": [], "blocking": 0})
         at["seconds"] += row["seconds"] or math.nan
         at["iterations"].append(row["iterations"])
         at["blocking"] += row["blocking"]
     return sums
 
 
-def solutions_table(part):
-    sums = whole(part)
+def solutions_table(sums):
     rows = [{"nodes": n, "method": m, **at, "over": sums[n, "cg"]["seconds"] / at["seconds"]} for (n, m), at in sums.items()]
-    return table(rows, {"nodes": "{nodes}", "method": "`{method}`",
+    return table(rows, {"nodes": "{nodes}", "dealt in": "{deal}", "method": "`{method}`",
                         "iterations of each Newton step": lambda row: " ".join(map(str, row["iterations"])),
                         "blocking reductions": "{blocking}", "ms": lambda row: f"{1e3 * row['seconds']:.1f}",
-                        "times as fast as cg": lambda row: f"{row['over']:.2f}"}, "Not simulated.")
+                        "times as fast as cg": lambda row: f"{row['over']:.2f}"})
 
 
-def said_of_solutions(part):
-    sums = whole(part)
+def said_of_solutions(sums):
     said = []
     for nodes in sorted({n for n, _ in sums}):
         best = min((m for n, m in sums if n == nodes and not math.isnan(sums[n, m]["seconds"])), key=lambda m: sums[nodes, m]["seconds"])
@@ -245,23 +243,39 @@ def said_of_solutions(part):
     return points(said)
 
 
+def solutions_of(rows):
+    """Each sheet with its table."""
+    parts = []
+    for size in dict.fromkeys(row["size"] for row in rows):
+        sums = whole(row for row in rows if row["size"] == size)
+        parts.append(f"### {size.replace('x', ' × ')}, {max(row['step'] for row in rows if row['size'] == size)} Newton steps\n\n"
+                     f"{said_of_solutions(sums)}\n\n{solutions_table(sums)}")
+    return "\n\n".join(parts) or "Not simulated yet."
+
+
+def facts(data):
+    """What each part depends on."""
+    by_line = {}
+    for name, part in data.items():
+        by_line.setdefault(machine.line(part["facts"]), []).append(name)
+    return points(f"{listed(names)}: {line}" for line, names in by_line.items())
+
+
 def report(data):
     us = data.get("scaling", {}).get("us", {})
     dealt = [(size, deal) for size in SIZES for deal in ("columns", "boxes") if f"{size} {deal}" in us]
     sizes = {*SIZES, *(part["size"] for part in data.values() if "size" in part)}
     times = {size: size.replace("x", " × ") for size in sizes}
     shown = {name: how(data[name]) if name in data else "Not measured yet."
-             for name, how in {"newton": newton_table, "latency": latency_table, "solutions": solutions_table}.items()}
-    values = {**shown, "facts": machine.line(next(iter(data.values()))["facts"]),
-              "said solutions": said_of_solutions(data["solutions"]) if "solutions" in data else "",
+             for name, how in {"newton": newton_table, "latency": latency_table}.items()}
+    values = {**shown, "facts": facts(data),
+              "solutions": solutions_of(data.get("solutions", {}).get("rows", [])),
               "said scaling": points(said_of_scaling(f"{times[size]}, {deal}", us[f"{size} {deal}"]) for size, deal in dealt),
               "scaling": "\n\n".join(f"### {times[size]}, dealt in {deal}\n\n{scaling_table(us[f'{size} {deal}'])}\n\n"
                                      f"![speed-up](ice_sheet_{size}_{deal}.svg)" for size, deal in dealt) or "Not simulated yet."}
-    for name in ("newton", "latency", "solutions"):
-        values[f"{name} size"] = times[data.get(name, {}).get("size", SIZES[0])]
     for name in ("newton", "latency"):
+        values[f"{name} size"] = times[data.get(name, {}).get("size", SIZES[0])]
         values[f"{name} ranks"] = str(data.get(name, {}).get("ranks", 2))
-    values["steps"] = str(max((row["step"] for row in data.get("solutions", {}).get("rows", [])), default=0))
     pictures = {f"ice_sheet_{size}_{deal}.svg": drawn(f"Ice sheet {times[size]}, {deal}, on Cori, simulated", us[f"{size} {deal}"])
                 for size, deal in dealt}
     return values, pictures

@@ -74,11 +74,11 @@ bool varies(PC pc) {
     if (!is_a(pc, PCMG) && !is_a(pc, PCGAMG)) return false;
     PetscInt levels = 0;
     must(PCMGGetLevels(pc, &levels));
-    for (PetscInt level = 1; level < levels; ++level) {
+    for (PetscInt level = 0; level < levels; ++level) {
         KSP down = nullptr, up = nullptr;
-        must(PCMGGetSmootherDown(pc, level, &down));
-        must(PCMGGetSmootherUp(pc, level, &up));
-        if (!is_linear(down) || !is_linear(up)) return true;
+        must(PCMGGetSmootherDown(pc, level, &down));  // of level 0: the coarse solver
+        if (level > 0) must(PCMGGetSmootherUp(pc, level, &up));
+        if (!is_linear(down) || (up && !is_linear(up))) return true;
     }
     return false;
 }

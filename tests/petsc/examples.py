@@ -41,6 +41,10 @@ class Outcome:
     reasons: list      # (prefix, converged, reason, iterations) of every solve
     solution: list     # the last vector written, or []
 
+    def of(self, prefix):
+        """With the solves of one solver alone: how often inner ones are called is up to the iterations of the outer."""
+        return dataclasses.replace(self, reasons=[reason for reason in self.reasons if reason[0] == prefix])
+
     @property
     def converged(self):
         return [converged for _, converged, _, _ in self.reasons]

@@ -4,7 +4,9 @@
 (77) where petsc4py is not installed."""
 
 import ctypes
+import pathlib
 import sys
+import tempfile
 import unittest
 
 try:
@@ -105,6 +107,27 @@ class Solves(unittest.TestCase):
         self.check(solver(A), A, b, x)
         A.setOption(PETSc.Mat.Option.SPD, True)
         self.check(solver(A), A, b, x)
+
+    def test_automatic_method_for_inner_solvers(self):
+        A = matrix(wind=0.3)
+        for inner, method in (("gmres", "gmres:flexible=1"), ("richardson", "bicgstab")):
+            b, x = vectors(A)
+            ksp = solver(A, pc="mg")
+            ksp.getPC().setMGLevels(1)
+            ksp.getPC().getMGCoarseSolve().setType(inner)
+            ksp.getPC().getMGCoarseSolve().getPC().setType("jacobi")
+            ksp.getPC().getMGCoarseSolve().setTolerances(max_it=4)
+            self.check(ksp, A, b, x)
+            said = self.view(ksp)
+            self.assertTrue(said is None or f"method auto: {method}\n" in said, said)
+
+    def view(self, ksp):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "view"
+            viewer = PETSc.Viewer().createASCII(str(path), comm=ksp.getComm())
+            ksp.view(viewer)
+            viewer.destroy()
+            return path.read_text() if path.exists() else None  # rank 0 writes
 
     def test_kinds_of_matrices(self):
         for kind in ("aij", "baij", "sbaij"):
