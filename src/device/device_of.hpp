@@ -8,6 +8,7 @@
 
 #include "hmatrix/solver.hpp"
 #include "hmatrix/study.hpp"
+#include "others.hpp"
 #include "solver_on.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/spec.hpp"
@@ -25,6 +26,27 @@ public:
     std::string title() const override {
         return D::title() +
                (D::mpi_takes_addresses() ? "; MPI takes its addresses" : "; halos travel through the host");
+    }
+    int number() const override { return Others<D>::number(); }
+    std::shared_ptr<void> memory(std::size_t values) const override {
+        auto array = std::make_shared<DeviceArray<double, D>>(values);
+        for_each_on_device<D>(values, ClearElement<double, D>{array->data(), 1});
+        D::wait();
+        return {array, array->data()};
+    }
+    void send(const double* from, void* to, std::size_t values) const override {
+        D::upload(to, from, values * sizeof(double));
+        D::wait();
+    }
+    void bring(const void* from, double* to, std::size_t values) const override {
+        Others<D>::settle();
+        D::download(from, to, values * sizeof(double));
+    }
+    void copy(const void* from, void* to, std::size_t values) const override {
+        using T = OnDevice<double, D>;
+        Others<D>::settle();
+        for_each_on_device<D>(values, CopyElement<double, D>{static_cast<const T*>(from), static_cast<T*>(to), 1});
+        D::wait();
     }
     void check(const std::string& precond, const CsrMatrix<double>& A) const override {
         check_preconditioner(D::name, precond, A);

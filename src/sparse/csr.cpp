@@ -29,10 +29,7 @@ void check_finite(Global row, Global column, const T& value) {
 template <class T>
 CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads, Storage storage)
     : comm_(&comm), partition_(std::move(partition)), storage_(storage) {
-    agree(comm, [&] { check(rows, threads); });
-    first_ = partition_.first(comm.rank());
-    nonzeros_ = all_sum(comm, static_cast<Global>(rows.columns.size()));
-    plan_halo(rows);
+    plan(rows, threads);
     agree(comm, [&] {
         local_ = LocalMatrix<T>(rows, first_, halo_.rows(), threads);
         rows.columns = {};  // what follows has their memory
@@ -43,7 +40,28 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int 
 }
 
 template <class T>
-void CsrMatrix<T>::check(const LocalRows<T>& rows, int threads) const {
+CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, const GivenRows<T>& rows, int threads, Storage storage)
+    : comm_(&comm), partition_(std::move(partition)), storage_(storage) {
+    plan(rows, threads);
+    agree(comm, [&] {
+        local_ = LocalMatrix<T>(rows, first_, halo_.rows(), threads);
+        local_.build_forms(storage);
+    });
+}
+
+/// What is not of values.
+template <class T>
+template <class Rows>
+void CsrMatrix<T>::plan(const Rows& rows, int threads) {
+    agree(*comm_, [&] { check(rows, threads); });
+    first_ = partition_.first(comm_->rank());
+    nonzeros_ = all_sum(*comm_, static_cast<Global>(rows.columns.size()));
+    plan_halo(rows);
+}
+
+template <class T>
+template <class Rows>
+void CsrMatrix<T>::check(const Rows& rows, int threads) const {
     if (threads < 1) throw InputError(fmt::format("a matrix needs at least 1 thread, not {}", threads));
     if (partition_.ranks() != comm_->size())
         throw InputError(
@@ -77,7 +95,8 @@ void CsrMatrix<T>::check(const LocalRows<T>& rows, int threads) const {
 
 /// Finds the halo, who owns it and who needs rows from here.
 template <class T>
-void CsrMatrix<T>::plan_halo(const LocalRows<T>& rows) {
+template <class Rows>
+void CsrMatrix<T>::plan_halo(const Rows& rows) {
     const Index own = rows.rows();
     std::vector<Global> needed;
     agree(*comm_, [&] {

@@ -66,16 +66,31 @@ LocalMatrix<T>::LocalMatrix(const LocalRows<T>& rows, Global first, std::span<co
     store_columns(rows, first, halo);
 }
 
+template <class T>
+LocalMatrix<T>::LocalMatrix(const GivenRows<T>& rows, Global first, std::span<const Global> halo, int threads)
+    : rows_(rows.rows()), halo_below_(static_cast<Index>(std::ranges::lower_bound(halo, first) - halo.begin())) {
+    deal_rows(rows, first, threads);
+    if (first > 0 || !halo.empty()) {
+        store_columns(rows, first, halo);
+        store_values(rows.values);
+        return;
+    }
+    start_ = rows.start.data();
+    columns_ = rows.columns.data();
+    values_ = rows.values.data();
+}
+
 /// Deals interior rows and interface rows to the parts, so that either kind is balanced: a part waits for the
 /// others between the two.
 template <class T>
-void LocalMatrix<T>::deal_rows(const LocalRows<T>& rows, Global first, int threads) {
+template <class Rows>
+void LocalMatrix<T>::deal_rows(const Rows& rows, Global first, int threads) {
     const auto last = first + rows_;
     const auto is_interface = [&](Index i) {  // columns increase: only the ends of a row need a look
         const auto begin = rows.start[i], end = rows.start[i + 1];
         return begin < end && (rows.columns[begin] < first || rows.columns[end - 1] >= last);
     };
-    const auto weight = [&](Index i) { return rows.start[i + 1] - rows.start[i] + 1; };
+    const auto weight = [&](Index i) { return Global{rows.start[i + 1] - rows.start[i] + 1}; };
     Global total[2] = {0, 0}, done[2] = {0, 0};
     for (Index i = 0; i < rows_; ++i) total[is_interface(i)] += weight(i);
 
@@ -98,21 +113,23 @@ void LocalMatrix<T>::deal_rows(const LocalRows<T>& rows, Global first, int threa
 
 /// In local numbering, each row by the thread that will read it.
 template <class T>
-void LocalMatrix<T>::store_columns(const LocalRows<T>& rows, Global first, std::span<const Global> halo) {
-    start_ = Buffer<Index>(rows.start.size());
-    columns_ = Buffer<Index>(rows.columns.size() + nonzeros_ahead);
-    values_ = Buffer<T>(rows.columns.size() + nonzeros_ahead);
+template <class Rows>
+void LocalMatrix<T>::store_columns(const Rows& rows, Global first, std::span<const Global> halo) {
+    own_start_ = Buffer<Index>(rows.start.size());
+    own_columns_ = Buffer<Index>(rows.columns.size() + nonzeros_ahead);
+    start_ = own_start_.data();
+    columns_ = own_columns_.data();
     const auto last = first + rows_;
     const auto is_owned = [&](Global column) { return column >= first && column < last; };
     const auto store_row = [&](Index i) {  // returns where the halo columns begin
-        start_[i] = static_cast<Index>(rows.start[i]);
+        own_start_[i] = static_cast<Index>(rows.start[i]);
         Index at = start_[i];
         for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k)
-            if (is_owned(rows.columns[k])) columns_[at++] = static_cast<Index>(rows.columns[k] - first);
+            if (is_owned(rows.columns[k])) own_columns_[at++] = static_cast<Index>(rows.columns[k] - first);
         const Index halo_begin = at;
         for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k)
             if (!is_owned(rows.columns[k]))
-                columns_[at++] =
+                own_columns_[at++] =
                     rows_ + static_cast<Index>(std::ranges::lower_bound(halo, rows.columns[k]) - halo.begin());
         return halo_begin;
     };
@@ -121,18 +138,20 @@ void LocalMatrix<T>::store_columns(const LocalRows<T>& rows, Global first, std::
             for (Index i = begin; i < end; ++i) store_row(i);
         for (auto& [row, halo_begin] : interface_[part]) halo_begin = store_row(row);
     });
-    start_[rows_] = static_cast<Index>(rows.start.back());
+    own_start_[rows_] = static_cast<Index>(rows.start.back());
 }
 
 template <class T>
 void LocalMatrix<T>::store_values(std::span<const T> values) {
     for (auto& form : form_) form.template emplace<std::monostate>();
+    if (own_values_.size() == 0) own_values_ = Buffer<T>(values.size() + nonzeros_ahead);
+    values_ = own_values_.data();
     each_part([&](std::size_t part) {
         for (const auto [begin, end] : interior_[part])
-            std::copy(values.begin() + start_[begin], values.begin() + start_[end], values_.data() + start_[begin]);
+            std::copy(values.begin() + start_[begin], values.begin() + start_[end], own_values_.data() + start_[begin]);
         for (const auto& each : interface_[part]) {
             const T* from = values.data() + start_[each.row];
-            T* const to = values_.data() + start_[each.row];
+            T* const to = own_values_.data() + start_[each.row];
             in_global_order(row(each.row), [&](std::size_t k) { to[k] = *from++; });
         }
     });
@@ -143,7 +162,7 @@ template <class T>
 void LocalMatrix<T>::build_forms(Storage storage) {
     each_part([&](std::size_t part) {
         if (interior_[part].empty()) return;
-        const InteriorRows<T> rows{start_.data(), columns_.data(), values_.data(), interior_[part]};
+        const InteriorRows<T> rows{start_, columns_, values_, interior_[part]};
         RowForms<T>::find([&]<class Form>(std::type_identity<Form>) {
             if (!storage.tries(Form::name)) return false;
             auto form = Form::build(rows);
@@ -175,8 +194,8 @@ void LocalMatrix<T>::multiply_interior(int thread, Comm* comm, MultiVector<T> x,
                                        const RowWork* work) const {
     const auto part = static_cast<std::size_t>(thread);
     with_columns(x.columns(), [&](auto m) {
-        const Index *const start = start_.data(), *const columns = columns_.data();
-        const T *const values = values_.data(), *const from = x.data();
+        const Index *const start = start_, *const columns = columns_;
+        const T *const values = values_, *const from = x.data();
         T* const to = y.data();
         FinishedRows finished(work, thread, m);
         const auto compressed = [&] {
@@ -210,8 +229,8 @@ void LocalMatrix<T>::multiply_interface(int part, MultiVector<T> x, const T* hal
                                         const RowWork* work) const {
     with_columns(x.columns(), [&](auto m) {
         const auto stride = static_cast<std::size_t>(m);
-        const Index *const start = start_.data(), *const columns = columns_.data();
-        const T *const values = values_.data(), *const from = x.data();
+        const Index *const start = start_, *const columns = columns_;
+        const T *const values = values_, *const from = x.data();
         T* const to = y.data();
         FinishedRows finished(work, part, m);
         for (const auto [i, halo_begin] : interface_[static_cast<std::size_t>(part)]) {
@@ -231,7 +250,7 @@ void LocalMatrix<T>::count_forms() {
     forms_ = {};
     forms_.compressed_bytes = sizeof(Index);  // the end of the last row
     for (std::size_t part = 0; part < interior_.size(); ++part) {
-        const InteriorRows<T> rows{start_.data(), columns_.data(), values_.data(), interior_[part]};
+        const InteriorRows<T> rows{start_, columns_, values_, interior_[part]};
         std::visit(Overloaded{[&](std::monostate) { forms_.compressed_bytes += rows.bytes(); },
                               [&]<class Form>(const Form& form) {
                                   auto& count = forms_.forms[form_[part].index() - 1];
@@ -245,7 +264,7 @@ void LocalMatrix<T>::count_forms() {
                    form_[part]);
         for (const auto& [row, halo_begin] : interface_[part]) {
             const RowInterval one[] = {{row, row + 1}};
-            forms_.interface_bytes += InteriorRows<T>{start_.data(), columns_.data(), values_.data(), one}.bytes();
+            forms_.interface_bytes += InteriorRows<T>{start_, columns_, values_, one}.bytes();
         }
         forms_.interface += static_cast<Index>(interface_[part].size());
     }

@@ -16,7 +16,8 @@ namespace stretto {
 namespace {
 
 /// On every rank. Nothing where the pattern is too large for one rank, or the search too long.
-std::optional<Global> structural_rank(const Comm& comm, const DistributedRows& problem) {
+template <class Problem>
+std::optional<Global> structural_rank(const Comm& comm, const Problem& problem) {
     const auto& rows = problem.rows;
     const Global n = problem.partition.rows(), nonzeros = all_sum(comm, static_cast<Global>(rows.columns.size()));
     constexpr Global most = std::numeric_limits<int>::max();
@@ -89,9 +90,10 @@ struct Count {
 };
 
 /// This rank's rows, looked at.
+template <class Problem>
 class Looked {
 public:
-    Looked(const Comm& comm, const DistributedRows& problem)
+    Looked(const Comm& comm, const Problem& problem)
         : rows_(problem.rows),
           partition_(problem.partition),
           first_(partition_.first(comm.rank())),
@@ -177,7 +179,7 @@ private:
         return found != end && *found == column ? found - rows_.columns.begin() : std::ptrdiff_t{-1};
     }
 
-    const LocalRows<double>& rows_;
+    const decltype(Problem::rows)& rows_;
     const Partition& partition_;
     Global first_, last_;
     std::vector<double> root_;  // of the largest entry of each own row
@@ -194,14 +196,9 @@ std::vector<Constants> null_vectors(const Comm& comm, const Vanish& mine) {
     return found;
 }
 
-}  // namespace
-
-std::string Constants::name() const {
-    return of == 1 ? "constants" : fmt::format("component {} of {}", component + 1, of);
-}
-
-Structure analyse(const Comm& comm, const DistributedRows& problem, int threads) {
-    const Looked rows(comm, problem);
+template <class Problem>
+Structure look_at(const Comm& comm, const Problem& problem, int threads) {
+    const Looked<Problem> rows(comm, problem);
     std::vector<Count> counts(static_cast<std::size_t>(threads));
     for (auto& count : counts) {
         count.elsewhere.resize(static_cast<std::size_t>(comm.size()));
@@ -236,6 +233,19 @@ Structure analyse(const Comm& comm, const DistributedRows& problem, int threads)
     result.null_vectors = null_vectors(comm, total.vanish);
     result.structural_rank = result.zero_diagonal == 0 ? result.rows : structural_rank(comm, problem);
     return result;
+}
+
+}  // namespace
+
+std::string Constants::name() const {
+    return of == 1 ? "constants" : fmt::format("component {} of {}", component + 1, of);
+}
+
+Structure analyse(const Comm& comm, const DistributedRows& problem, int threads) {
+    return look_at(comm, problem, threads);
+}
+Structure analyse(const Comm& comm, const DistributedGivenRows& problem, int threads) {
+    return look_at(comm, problem, threads);
 }
 
 std::vector<std::string> Structure::lines() const {

@@ -31,9 +31,8 @@ std::vector<Global> number(const Comm& comm, const std::vector<int>& parts, std:
     return numbers;
 }
 
-}  // namespace
-
-PartitionQuality quality(const Comm& comm, const DistributedRows& matrix) {
+template <class Matrix>
+PartitionQuality quality_of(const Comm& comm, const Matrix& matrix) {
     const Global first = matrix.partition.first(comm.rank()), last = matrix.partition.first(comm.rank() + 1);
     PartitionQuality result;
     result.edge_cut = all_sum(comm, static_cast<Global>(std::ranges::count_if(
@@ -44,6 +43,11 @@ PartitionQuality quality(const Comm& comm, const DistributedRows& matrix) {
     result.imbalance = all > 0 ? static_cast<double>(most) * comm.size() / static_cast<double>(all) : 1;
     return result;
 }
+
+}  // namespace
+
+PartitionQuality quality(const Comm& comm, const DistributedRows& matrix) { return quality_of(comm, matrix); }
+PartitionQuality quality(const Comm& comm, const DistributedGivenRows& matrix) { return quality_of(comm, matrix); }
 
 Dealt deal(const Comm& comm, DistributedRows& matrix, Dealing dealing) {
     const std::string name = dealing == Dealing::metis ? "metis" : "nonzeros";

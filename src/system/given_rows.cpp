@@ -26,7 +26,10 @@ void check_count(std::span<const double> values, std::size_t entries) {
     if (values.size() != entries) throw InputError(fmt::format("{} values for {} entries", values.size(), entries));
 }
 
-void check_rows(const Comm& comm, const Partition& partition, const LocalRows<double>& rows) {
+namespace {
+
+template <class Rows>
+void check(const Comm& comm, const Partition& partition, const Rows& rows) {
     agree(comm, [&] {
         if (partition.ranks() != comm.size())
             throw InputError(
@@ -48,12 +51,30 @@ void check_rows(const Comm& comm, const Partition& partition, const LocalRows<do
     });
 }
 
-bool columns_increase(const LocalRows<double>& rows) {
+template <class Rows>
+bool increase(const Rows& rows) {
     for (std::size_t i = 0; i + 1 < rows.start.size(); ++i) {
         const auto begin = rows.columns.begin() + rows.start[i], end = rows.columns.begin() + rows.start[i + 1];
         if (std::adjacent_find(begin, end, std::greater_equal{}) != end) return false;
     }
     return true;
+}
+
+}  // namespace
+
+void check_rows(const Comm& comm, const Partition& partition, const LocalRows<double>& rows) {
+    check(comm, partition, rows);
+}
+void check_rows(const Comm& comm, const Partition& partition, const GivenRows<double>& rows) {
+    check(comm, partition, rows);
+}
+bool columns_increase(const LocalRows<double>& rows) { return increase(rows); }
+bool columns_increase(const GivenRows<double>& rows) { return increase(rows); }
+
+LocalRows<double> copy_of(const GivenRows<double>& rows) {
+    return {{rows.start.begin(), rows.start.end()},
+            {rows.columns.begin(), rows.columns.end()},
+            {rows.values.begin(), rows.values.end()}};
 }
 
 LocalRows<double> sorted(Global first, const LocalRows<double>& rows) {

@@ -23,14 +23,16 @@ namespace stretto {
 namespace {
 
 /// Values that an iteration reads on this rank, with some vectors: what threads may share.
-double values_of_iteration(const LocalRows<double>& rows, int columns) {
+template <class Rows>
+double values_of_iteration(const Rows& rows, int columns) {
     constexpr double vectors = 5;
     return static_cast<double>(rows.columns.size()) + vectors * columns * static_cast<double>(rows.rows());
 }
 
 }  // namespace
 
-LinearSystem::Parts::Parts(Comm& on, DistributedRows matrix, GivenValues given, SystemOptions asked)
+template <class Matrix>
+LinearSystem::Parts::Parts(Comm& on, Matrix matrix, GivenValues given, SystemOptions asked)
     : comm(on),
       options(std::move(asked)),
       source(std::move(given)),
@@ -46,21 +48,35 @@ LinearSystem::Parts::Parts(Comm& on, DistributedRows matrix, GivenValues given, 
     if (options.device && !options.device->is_host() && parse_prepare(options.prepare).equilibrate)
         throw InputError(fmt::format("--prepare equilibrate is not for the device {}: leave it out, or --device cpu",
                                      options.device->name()));
-    take(matrix);
-    prepared = std::make_unique<PreparedSystem>(comm, std::move(matrix), parse_prepare(options.prepare),
-                                                structure.symmetric(), options.threads, options.storage);
+    look(matrix);
+    prepared = prepare(std::move(matrix));
     null_space.look(structure, *prepared, options.threads);
     choose();
 }
 
-/// Looks at a matrix and makes it one that methods for SPD matrices take, where there is one.
-void LinearSystem::Parts::take(DistributedRows& matrix) {
+template <class Matrix>
+void LinearSystem::Parts::look(const Matrix& matrix) {
     structure = analyse(comm, matrix, options.threads);
     if (choice.method.empty()) choose_by_structure();
     for (const auto& method : options.methods) check(method);
     negated = structure.negative();
+}
+
+/// Makes it, looked at, one that methods for SPD matrices take, where there is one.
+void LinearSystem::Parts::take(DistributedRows& matrix) const {
     if (negated)  // x and every residual are the same
         for (double& value : matrix.rows.values) value = -value;
+}
+
+std::unique_ptr<PreparedSystem> LinearSystem::Parts::prepare(DistributedRows matrix) const {
+    take(matrix);
+    return std::make_unique<PreparedSystem>(comm, std::move(matrix), parse_prepare(options.prepare),
+                                            structure.symmetric(), options.threads, options.storage);
+}
+
+std::unique_ptr<PreparedSystem> LinearSystem::Parts::prepare(const DistributedGivenRows& matrix) const {
+    if (negated || !options.prepare.empty()) return prepare(DistributedRows{matrix.partition, copy_of(matrix.rows)});
+    return std::make_unique<PreparedSystem>(comm, matrix, options.threads, options.storage);
 }
 
 /// For the values that the matrix has now.
@@ -154,6 +170,21 @@ LinearSystem LinearSystem::from_rows(Comm& comm, std::vector<Global> start, std:
     return LinearSystem(std::make_unique<Parts>(comm, std::move(matrix), std::move(again), std::move(options)));
 }
 
+LinearSystem LinearSystem::over_rows(Comm& comm, std::span<const Index> start, std::span<const Index> columns,
+                                     std::span<const double> values, SystemOptions options) {
+    const GivenRows<double> given{start, columns, values};
+    auto partition = partition_of(comm, start.size());
+    check_rows(comm, partition, given);
+    if (!all_of(comm, columns_increase(given))) return from_rows(comm, start, columns, values, std::move(options));
+    GivenValues again{{}, columns.size()};
+    if (options.keep_entries)
+        again.rows = [given](std::span<const double> now) {
+            return copy_of(GivenRows<double>{given.start, given.columns, now});
+        };
+    return LinearSystem(std::make_unique<Parts>(comm, DistributedGivenRows{std::move(partition), given},
+                                                std::move(again), std::move(options)));
+}
+
 LinearSystem LinearSystem::from_entries(Comm& comm, Global rows, std::vector<Entry<double>> entries,
                                         SystemOptions options) {
     if (all_min(comm, rows) != all_max(comm, rows))
@@ -182,6 +213,13 @@ LinearSystem::~LinearSystem() = default;
 
 Result LinearSystem::solve(MultiVector<const double> b, MultiVector<double> x, SolveOptions options) {
     auto solver = this->solver(std::move(options), b.columns());
+    Result result = solver.solve(b, x);
+    result.next = solver.next();
+    return result;
+}
+
+Result LinearSystem::solve(const VectorsThere& b, const VectorsThere& x, SolveOptions options) {
+    auto solver = this->solver(std::move(options), b.columns);
     Result result = solver.solve(b, x);
     result.next = solver.next();
     return result;
@@ -217,6 +255,7 @@ void LinearSystem::follow(DistributedRows matrix) {
     auto& parts = *parts_;
     check_rows(parts.comm, matrix.partition, matrix.rows);
     parts.complete = false;
+    parts.look(matrix);
     parts.take(matrix);
     parts.prepared->update(std::move(matrix), parts.structure.symmetric());
     parts.null_space.look(parts.structure, *parts.prepared, parts.options.threads);

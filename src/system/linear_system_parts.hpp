@@ -50,9 +50,14 @@ private:
 };
 
 struct LinearSystem::Parts {
-    Parts(Comm& on, DistributedRows matrix, GivenValues given, SystemOptions asked);
+    template <class Matrix>
+    Parts(Comm& on, Matrix matrix, GivenValues given, SystemOptions asked);
 
-    void take(DistributedRows& matrix);
+    template <class Matrix>
+    void look(const Matrix& matrix);
+    void take(DistributedRows& matrix) const;
+    std::unique_ptr<PreparedSystem> prepare(DistributedRows matrix) const;
+    std::unique_ptr<PreparedSystem> prepare(const DistributedGivenRows& matrix) const;
     void choose_by_structure();
     void choose();
     void settle(std::string& method, int columns);

@@ -84,6 +84,14 @@ PreparedSystem::PreparedSystem(Comm& comm, DistributedRows matrix, const Prepare
     if (steps.equilibrate) scale(std::move(matrix), symmetric);
 }
 
+PreparedSystem::PreparedSystem(Comm& comm, const DistributedGivenRows& matrix, int threads, Storage storage)
+    : comm_(&comm),
+      steps_{},
+      threads_(threads),
+      storage_(storage),
+      quality_(quality(comm, matrix)),
+      A_(std::make_unique<CsrMatrix<double>>(comm, matrix.partition, matrix.rows, threads, storage)) {}
+
 void PreparedSystem::update(DistributedRows matrix, bool symmetric) {
     if (moved_) matrix = renumber(*comm_, std::move(matrix), numbers_, A_->partition());
     A_->update_values(matrix.rows);

@@ -3,16 +3,6 @@
 
 namespace stretto {
 
-std::vector<Global> columns_elsewhere(const Comm& comm, const DistributedRows& problem) {
-    const Global first = problem.partition.first(comm.rank()), last = problem.partition.first(comm.rank() + 1);
-    std::vector<Global> result;
-    for (const Global column : problem.rows.columns)
-        if (column < first || column >= last) result.push_back(column);
-    std::ranges::sort(result);
-    result.erase(std::ranges::unique(result).begin(), result.end());
-    return result;
-}
-
 DistributedRows renumber(const Comm& comm, DistributedRows problem, const std::vector<Global>& numbers,
                          Partition target) {
     std::vector<Entry<double>> entries;

@@ -10,7 +10,16 @@
 namespace stretto {
 
 /// Global columns of other ranks, increasing, each once.
-std::vector<Global> columns_elsewhere(const Comm& comm, const DistributedRows& problem);
+template <class Problem>
+std::vector<Global> columns_elsewhere(const Comm& comm, const Problem& problem) {
+    const Global first = problem.partition.first(comm.rank()), last = problem.partition.first(comm.rank() + 1);
+    std::vector<Global> result;
+    for (const Global column : problem.rows.columns)
+        if (column < first || column >= last) result.push_back(column);
+    std::ranges::sort(result);
+    result.erase(std::ranges::unique(result).begin(), result.end());
+    return result;
+}
 
 /// Collective. What the owners hold for rows of a partition: mine[i] for local row i, asked for by global number.
 template <class T>

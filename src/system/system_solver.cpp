@@ -120,4 +120,17 @@ const Result& SystemSolver::run(MultiVector<const double> b, MultiVector<double>
     return *last_;
 }
 
+const Result& SystemSolver::run(const VectorsThere& b, const VectorsThere& x, bool transposed) {
+    // Views for their sizes and addresses alone.
+    parts_->check_vectors({reinterpret_cast<const double*>(b.address), b.rows, b.columns},
+                          {reinterpret_cast<double*>(x.address), x.rows, x.columns}, columns_);
+    if (!parts_->options.device) throw InputError("b and x lie on a device, and this system is solved on the host");
+    if (parts_->prepared->moved())
+        throw InputError(fmt::format("--prepare {} moves rows, and those of b and x on a device stay: leave it out",
+                                     parts_->options.prepare));
+    follow_values();
+    last_ = nullptr;
+    return *(last_ = &solver_->solve_there(b, x, parts_->negated, transposed));
+}
+
 }  // namespace stretto

@@ -21,7 +21,7 @@ using namespace stretto;
 namespace {
 
 /// The emulated one, or what STRETTO_TEST_DEVICE names.
-const Device& device() {
+const Accelerator& device() {
     const char* const asked = std::getenv("STRETTO_TEST_DEVICE");
     return *find_device(asked ? asked : "emulated");
 }
@@ -101,6 +101,46 @@ TEST_F(OnTheDevice, ASecondSolveHasTheSameBits) {
     const int iterations = solver->solve(b.view(), x.view(), false).iterations;
     EXPECT_EQ(solver->solve(b.view(), y.view(), false).iterations, iterations);
     EXPECT_EQ(x.data(), y.data());
+}
+
+/// Vectors in its memory, an odd number of values and from an odd place on, too; b stays as it is.
+TEST_F(OnTheDevice, VectorsThatAreThereAlreadyGiveTheSameBits) {
+    const auto A = problem(comm, "convdiff2d:11x9,peclet=10");
+    for (const int columns : {1, 2}) {
+        Values b(A, columns, random_values), x(A, columns), there(A, columns);
+        SolveOptions options;
+        options.method = "pipelined_bicgstab";
+        const auto solver = device().solver(A, nullptr, columns, options);
+        const int iterations = solver->solve(b.view(), x.view(), false).iterations;
+        const auto size = b.data().size();
+        for (const std::size_t from : {0, 1}) {
+            const auto of = device().memory(size + from), to = device().memory(size + from);
+            const auto view = [&](const std::shared_ptr<void>& memory) {
+                return VectorsThere{reinterpret_cast<std::uintptr_t>(memory.get()) + from * sizeof(double),
+                                    A.local_rows(), columns};
+            };
+            const auto at = [&](const std::shared_ptr<void>& memory) {
+                return reinterpret_cast<void*>(view(memory).address);
+            };
+            device().send(b.data().data(), at(of), size);
+            EXPECT_EQ(solver->solve_there(view(of), view(to), false, false).iterations, iterations);
+            device().bring(at(to), there.view().data(), size);
+            EXPECT_EQ(there.data(), x.data());
+            device().bring(at(of), there.view().data(), size);
+            EXPECT_EQ(there.data(), b.data());
+            device().copy(at(of), at(to), size);
+            EXPECT_EQ(solver->solve_there(view(of), view(to), true, false).status, Status::converged);
+            device().bring(at(to), there.view().data(), size);
+            for (std::size_t i = 0; i < size; ++i) there.view().data()[i] *= -1;
+            for (const double residual : true_residuals(A, b, there)) EXPECT_LE(residual, options.rtol * (1 + 1e-6));
+        }
+        expect_part(refusal_of([&] {
+                        solver->solve_there(
+                            {reinterpret_cast<std::uintptr_t>(b.data().data()), A.local_rows(), columns},
+                            {0, A.local_rows(), columns}, false, false);
+                    }),
+                    "b is not in the memory of the device");
+    }
 }
 
 TEST_F(OnTheDevice, TransposedSystemsAreSolved) {

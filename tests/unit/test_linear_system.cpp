@@ -106,6 +106,15 @@ TEST(LinearSystem, IsTheSameHoweverItIsGiven) {
     auto by_arrays = LinearSystem::from_rows(comm, std::span<const int>(start), std::span<const Global>(turned.columns),
                                              std::span<const double>(turned.values));
 
+    // The arrays of a program, where they are; on one rank they are the compressed rows.
+    const std::vector<Index> offsets(given.start.begin(), given.start.end()),
+        places(given.columns.begin(), given.columns.end()), turned_places(turned.columns.begin(), turned.columns.end());
+    auto by_views = LinearSystem::over_rows(comm, offsets, places, given.values);
+    if (comm.size() == 1) {
+        EXPECT_EQ(by_views.matrix().row(0).values.data(), given.values.data());
+    }
+    auto by_turned_views = LinearSystem::over_rows(comm, start, turned_places, turned.values);
+
     // Entries, every rank some from everywhere.
     std::vector<Entry<double>> entries;
     for (Global i = 0; i < n; ++i)
@@ -114,11 +123,16 @@ TEST(LinearSystem, IsTheSameHoweverItIsGiven) {
     auto by_entries = LinearSystem::from_entries(comm, n, entries);
 
     const auto x = solution(by_rows, "pipelined_cg", 2);
-    for (auto* other : {&by_file, &by_name, &by_arrays, &by_entries}) {
+    for (auto* other : {&by_file, &by_name, &by_arrays, &by_views, &by_turned_views, &by_entries}) {
         EXPECT_EQ(other->matrix().nonzeros(), by_rows.matrix().nonzeros());
         EXPECT_EQ(other->remarks(2), by_rows.remarks(2));
         EXPECT_EQ(solution(*other, "pipelined_cg", 2), x);
     }
+    auto twice = given.values;
+    for (double& value : twice) value *= 2;
+    by_views.update_values(twice);
+    by_rows.update_values(twice);
+    EXPECT_EQ(solution(by_views, "pipelined_cg", 2), solution(by_rows, "pipelined_cg", 2));
 }
 
 /// What stretto solve did step by step.

@@ -9,6 +9,7 @@
 #include "stretto/core/types.hpp"
 #include "stretto/execute/row_work.hpp"
 #include "stretto/sparse/distributed_rows.hpp"
+#include "stretto/sparse/given_rows.hpp"
 #include "stretto/sparse/halo.hpp"
 #include "stretto/sparse/local_matrix.hpp"
 #include "stretto/sparse/partition.hpp"
@@ -31,6 +32,10 @@ public:
     /// value is NaN or infinite (named by global row and column, counted from 1), or a rank has 2³¹ nonzeros
     /// or more. `comm` must outlive the matrix.
     CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads = 1,
+              Storage storage = Storage::automatic);
+    /// The same of rows where they are, which must stay as long as the matrix: of one rank they are its compressed
+    /// rows.
+    CsrMatrix(Comm& comm, Partition partition, const GivenRows<T>& rows, int threads = 1,
               Storage storage = Storage::automatic);
 
     /// Collective. New values for the pattern that the matrix has: those of all local rows, one after the other, in the
@@ -109,9 +114,13 @@ public:
     LocalRows<T> local() const;
 
 private:
-    void check(const LocalRows<T>& rows, int threads) const;
+    template <class Rows>
+    void plan(const Rows& rows, int threads);
+    template <class Rows>
+    void check(const Rows& rows, int threads) const;
     void check_pattern(const LocalRows<T>& rows) const;
-    void plan_halo(const LocalRows<T>& rows);
+    template <class Rows>
+    void plan_halo(const Rows& rows);
     void check_shapes(MultiVector<T> x, MultiVector<T> y) const;
     void multiply(MultiVector<T> x, MultiVector<T> y, const RowWork* work) const;
     double interface_bytes(int columns) const;

@@ -11,6 +11,7 @@
 #include "stretto/execute/row_work.hpp"
 #include "stretto/sparse/distributed_rows.hpp"
 #include "stretto/sparse/forms/list.hpp"
+#include "stretto/sparse/given_rows.hpp"
 #include "stretto/sparse/storage.hpp"
 #include "stretto/statements/multivector.hpp"
 
@@ -25,8 +26,10 @@ class LocalMatrix {
 public:
     LocalMatrix() = default;
     /// `rows` of a rank that owns `first` and those behind it; `halo`: the other columns that they have, increasing.
-    /// Values are stored by store_values, which is to follow.
+    /// Values are stored by store_values, which is to follow. GivenRows that need no other numbers serve where they
+    /// are, with their values.
     LocalMatrix(const LocalRows<T>& rows, Global first, std::span<const Global> halo, int threads);
+    LocalMatrix(const GivenRows<T>& rows, Global first, std::span<const Global> halo, int threads);
 
     /// Those of the rows in the order of global columns. Forgets the forms.
     void store_values(std::span<const T> values);
@@ -61,7 +64,7 @@ public:
     };
     Row row(Index i) const {
         const auto begin = static_cast<std::size_t>(start_[i]), size = static_cast<std::size_t>(start_[i + 1]) - begin;
-        return {columns_.values().subspan(begin, size), values_.values().subspan(begin, size)};
+        return {{columns_ + begin, size}, {values_ + begin, size}};
     }
     /// Calls work(entry) for the places of its entries in columns and values, in the order of global columns.
     template <class Work>
@@ -83,17 +86,21 @@ private:
         Index row, halo_begin;  // positions from halo_begin to the end of the row are halo columns
     };
 
-    void deal_rows(const LocalRows<T>& rows, Global first, int threads);
-    void store_columns(const LocalRows<T>& rows, Global first, std::span<const Global> halo);
+    template <class Rows>
+    void deal_rows(const Rows& rows, Global first, int threads);
+    template <class Rows>
+    void store_columns(const Rows& rows, Global first, std::span<const Global> halo);
     void count_forms();
 
     template <class Work>
     void each_part(Work&& work) const;
 
     Index rows_ = 0;
-    Index halo_below_ = 0;  // rows of the halo before the own ones
-    Buffer<Index> start_, columns_;
-    Buffer<T> values_;
+    Index halo_below_ = 0;                               // rows of the halo before the own ones
+    const Index *start_ = nullptr, *columns_ = nullptr;  // of what follows, or of GivenRows
+    const T* values_ = nullptr;
+    Buffer<Index> own_start_, own_columns_;
+    Buffer<T> own_values_;
     // By part, one part for each thread.
     std::vector<std::vector<RowInterval>> interior_;
     std::vector<std::vector<InterfaceRow>> interface_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/sparse/distributed_rows.hpp"
+#include "stretto/sparse/given_rows.hpp"
 
 namespace stretto {
 
@@ -66,5 +67,6 @@ struct Structure {
 /// Collective. The structural rank of a matrix with zeros on its diagonal is found on rank 0, which gathers the pattern
 /// (SuiteSparse's BTF); without zeros it is the number of rows.
 Structure analyse(const Comm& comm, const DistributedRows& problem, int threads = 1);
+Structure analyse(const Comm& comm, const DistributedGivenRows& problem, int threads = 1);
 
 }  // namespace stretto

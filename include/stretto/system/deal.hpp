@@ -6,6 +6,7 @@
 
 #include "stretto/comm/comm.hpp"
 #include "stretto/sparse/distributed_rows.hpp"
+#include "stretto/sparse/given_rows.hpp"
 
 namespace stretto {
 
@@ -18,6 +19,7 @@ struct PartitionQuality {
 
 /// Collective.
 PartitionQuality quality(const Comm& comm, const DistributedRows& matrix);
+PartitionQuality quality(const Comm& comm, const DistributedGivenRows& matrix);
 
 /// How rows are dealt anew.
 enum class Dealing { metis, nonzeros };

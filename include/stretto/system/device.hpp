@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stretto/core/error.hpp"
 #include "stretto/driver/solver.hpp"
 #include "stretto/operators/preconditioner.hpp"
 #include "stretto/sparse/csr.hpp"
@@ -14,12 +16,27 @@ namespace stretto {
 
 class HMatrix;
 
+/// Vectors in the memory of a device: rows × columns, row-major, from an address that only the device follows.
+struct VectorsThere {
+    std::uintptr_t address = 0;
+    Index rows = 0;
+    int columns = 1;
+
+    std::size_t size() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+};
+
 /// Solves for vectors of this process, wherever it computes.
 class HostedSolver {
 public:
     virtual ~HostedSolver() = default;
     /// Collective. As Solver::solve and, for `transposed`, solve_transposed.
     virtual const Result& solve(MultiVector<const double> b, MultiVector<double> x, bool transposed) = 0;
+    /// The same for vectors in the memory of the device that it computes on, with −b for b where `negated`. b stays as
+    /// it is; what others do there is waited for. Throws InputError, on every rank alike, where they are not there.
+    virtual const Result& solve_there(const VectorsThere& /*b*/, const VectorsThere& /*x*/, bool /*negated*/,
+                                      bool /*transposed*/) {
+        throw InputError("vectors on a device are for sparse systems that are solved there (--device)");
+    }
     virtual void set_tolerances(double rtol, double atol, int max_iterations) = 0;
     virtual void forget() = 0;
 };
@@ -60,6 +77,14 @@ public:
 class Accelerator : public Device {
 public:
     using Device::solver;
+    /// Of those of its kind that this process could have, the one that it has.
+    virtual int number() const = 0;
+    /// Memory for so many doubles, zeros at first, until its last owner goes. Throws std::bad_alloc.
+    virtual std::shared_ptr<void> memory(std::size_t values) const = 0;
+    /// Copies of so many doubles, to it, from it and inside of it, that are there when these return.
+    virtual void send(const double* from, void* to, std::size_t values) const = 0;
+    virtual void bring(const void* from, double* to, std::size_t values) const = 0;
+    virtual void copy(const void* from, void* to, std::size_t values) const = 0;
     /// As solver() of a sparse matrix, with a hierarchical one, in its order; `replicated`: for vectors whole on every
     /// rank (Replicated in hmatrix.hpp). The preconditioner is one that passed check_hierarchical().
     virtual std::unique_ptr<HostedSolver> solver(const HMatrix& A, const Preconditioner* M, bool replicated,

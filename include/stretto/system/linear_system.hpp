@@ -76,6 +76,12 @@ public:
     static LinearSystem from_rows(Comm& comm, std::vector<Global> start, std::vector<Global> columns,
                                   std::span<const double> values, SystemOptions options = {});
 
+    /// The same of rows where they are, with 32-bit numbers; the arrays must stay, and stay as they are, as long as the
+    /// system. On one rank products read them there, unless columns of a row do not increase, the diagonal is negative
+    /// or options.prepare has steps: then they are copied as of from_rows.
+    static LinearSystem over_rows(Comm& comm, std::span<const Index> start, std::span<const Index> columns,
+                                  std::span<const double> values, SystemOptions options = {});
+
     /// A matrix of so many rows from entries anywhere, counted from 0, those of the same place added; rows dealt
     /// evenly.
     static LinearSystem from_entries(Comm& comm, Global rows, std::vector<Entry<double>> entries,
@@ -97,6 +103,8 @@ public:
         return solve(MultiVector<const double>(b.data(), static_cast<Index>(b.size()), 1),
                      MultiVector<double>(x.data(), static_cast<Index>(x.size()), 1), std::move(options));
     }
+    /// The same for vectors in the memory of options.device of the system, where no rows are moved (prepare).
+    Result solve(const VectorsThere& b, const VectorsThere& x, SolveOptions options = {});
     /// For many solves. The system must outlive it.
     SystemSolver solver(SolveOptions options = {}, int columns = 1) &;
     SystemSolver solver(SolveOptions options = {}, int columns = 1) && = delete;
@@ -176,6 +184,8 @@ public:
         return solve(MultiVector<const double>(b.data(), static_cast<Index>(b.size()), 1),
                      MultiVector<double>(x.data(), static_cast<Index>(x.size()), 1));
     }
+    const Result& solve(const VectorsThere& b, const VectorsThere& x) { return run(b, x, false); }
+    const Result& solve_transposed(const VectorsThere& b, const VectorsThere& x) { return run(b, x, true); }
     /// Of the next solves.
     void set_tolerances(double rtol, double atol, int max_iterations);
     /// What to do where the last solve did not converge, the likeliest first: what Result::next has of
@@ -187,6 +197,7 @@ private:
     SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int columns);
     std::unique_ptr<HostedSolver> made();
     const Result& run(MultiVector<const double> b, MultiVector<double> x, bool transposed);
+    const Result& run(const VectorsThere& b, const VectorsThere& x, bool transposed);
     void follow_values();
 
     LinearSystem::Parts* parts_;

@@ -32,6 +32,8 @@ public:
     /// Collective. `symmetric`: equilibrate with R = C, so that a symmetric matrix stays one. Throws as CsrMatrix.
     PreparedSystem(Comm& comm, DistributedRows matrix, const PrepareSteps& steps, bool symmetric, int threads = 1,
                    Storage storage = Storage::automatic);
+    /// Without any step, of rows where they are (CsrMatrix).
+    PreparedSystem(Comm& comm, const DistributedGivenRows& matrix, int threads, Storage storage);
 
     /// Collective. Other values of the same entries, in the order and on the ranks of the first: in the order that was
     /// found then, scaled anew. References to matrix() and scaled() stay; preconditioners follow by
