@@ -7,13 +7,13 @@ import pathlib
 import sys
 
 _HEAD = '''from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from numpy import float64
 from numpy.typing import ArrayLike, NDArray
 
 '''
-_COMMON = ("A: Any, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = ..., atol: float = ..., maxiter: int | None = None, "
+_COMMON = ("A: Any, b: {b}, x0: {b} | None = None, *, rtol: float = ..., atol: float = ..., maxiter: int | None = None, "
            "M: Any = None, callback: Callable[[float], Any] | None = None, comm: Any = None")
 
 
@@ -26,8 +26,9 @@ def main(core, folder):
     spec = importlib.util.spec_from_file_location("_core", core)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    functions = [f"def {row['name']}({', '.join([_COMMON, *map(_option, row['options'])])}) -> tuple[NDArray[float64], int]: ...\n"
-                 for row in module.methods()]
+    # What is an array to NumPy comes back as NumPy's, what is another library's as that library's.
+    functions = [f"@overload\ndef {row['name']}({', '.join([_COMMON.format(b=b), *map(_option, row['options'])])}) -> tuple[{x}, int]: ...\n"
+                 for row in module.methods() for b, x in (("ArrayLike", "NDArray[float64]"), ("Any", "Any"))]
     folder = pathlib.Path(folder)
     (folder / "_functions.pyi").write_text(_HEAD + "".join(functions))
     (folder / "_core.pyi").write_text('from typing import Any\n\n\nclass InputError(ValueError): ...\n\n\ndef __getattr__(name: str) -> Any: ...\n')

@@ -122,6 +122,7 @@ NB_MODULE(_core, m) {
     bind_tables(m);
     bind_communicator(m);
     bind_systems(m);
+    bind_vectors(m);
     bind_operators(m);
     bind_dense(m);
 }

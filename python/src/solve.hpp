@@ -116,6 +116,7 @@ SolveOptions solve_options(const nanobind::dict& given);
 nanobind::list describe(std::span<const OptionInfo> options);
 
 void bind_systems(nanobind::module_& m);
+void bind_vectors(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_dense(nanobind::module_& m);
 void bind_tables(nanobind::module_& m);

@@ -45,11 +45,31 @@ nb::list described(std::span<const NextStep> steps) {
     return list;
 }
 
+int columns_of(MultiVector<const double> b) { return b.columns(); }
+int columns_of(const VectorsThere& b) { return b.columns; }
+VectorsThere there(std::uintptr_t address, Index rows, int columns) { return {address, rows, columns}; }
+
 struct System {
     std::shared_ptr<Communicator> communicator;
     std::unique_ptr<Device> tasks;  // outlives the system
     LinearSystem system;
     bool chooses;  // the preconditioner
+
+    /// For vectors on the host or on the system's device.
+    template <class B, class X>
+    std::unique_ptr<Outcome> solve(B b, X x, const nb::dict& given, nb::object callback) {
+        Guest guest(std::move(callback));
+        const SolveOptions options = guest.invited(solve_options(given));
+        const int columns = columns_of(b);
+        std::unique_ptr<Outcome> solved;
+        {
+            const nb::gil_scoped_release unlocked;
+            auto result = system.solve(b, x, options);
+            solved = outcome(options, columns, std::move(result), guest.timeline());
+        }
+        guest.leave();
+        return solved;
+    }
 
     /// Of a solve that is over.
     std::unique_ptr<Outcome> outcome(const SolveOptions& options, int columns, Result result,
@@ -92,6 +112,27 @@ SystemOptions system_options(const nb::dict& given, std::unique_ptr<Device>& tas
     return options;
 }
 
+/// What is free, given back: MPI may have told the allocator to keep it.
+void trim(std::size_t entries) {
+#ifdef __GLIBC__
+    constexpr std::size_t large = 1 << 20;
+    if (entries > large) malloc_trim(0);
+#endif
+}
+
+/// Of one process: the arrays are not copied where they fit, and stay as long as the system.
+std::unique_ptr<System> over_rows(std::shared_ptr<Communicator> communicator, const Vector<std::int32_t>& start,
+                                  const Vector<std::int32_t>& columns, const Vector<double>& values,
+                                  const nb::dict& given) {
+    std::unique_ptr<Device> tasks;
+    const auto options = system_options(given, tasks);
+    const nb::gil_scoped_release unlocked;
+    auto system = LinearSystem::over_rows(communicator->comm(), span(start), span(columns), span(values), options);
+    trim(values.size());
+    return std::make_unique<System>(
+        System{std::move(communicator), std::move(tasks), std::move(system), options.precond == automatic});
+}
+
 template <class Int>
 void bind_from_rows(nb::class_<System>& type) {
     type.def_static(
@@ -103,10 +144,7 @@ void bind_from_rows(nb::class_<System>& type) {
             const nb::gil_scoped_release unlocked;
             auto system =
                 LinearSystem::from_rows(communicator->comm(), span(start), span(columns), span(values), options);
-#ifdef __GLIBC__
-            constexpr std::size_t large = 1 << 20;
-            if (values.size() > large) malloc_trim(0);  // MPI may have told it to keep what is free
-#endif
+            trim(values.size());
             return std::make_unique<System>(
                 System{std::move(communicator), std::move(tasks), std::move(system), options.precond == automatic});
         },
@@ -168,11 +206,12 @@ public:
           columns_(columns),
           solver_(system.system.solver(options_, columns)) {}
 
-    std::unique_ptr<Outcome> solve(const ConstColumns& b, const Columns& x, bool transposed) {
+    template <class B, class X>
+    std::unique_ptr<Outcome> solve(B b, X x, bool transposed) {
         const Result* result = nullptr;
         {
             const nb::gil_scoped_release unlocked;
-            result = transposed ? &solver_.solve_transposed(view(b), view(x)) : &solver_.solve(view(b), view(x));
+            result = transposed ? &solver_.solve_transposed(b, x) : &solver_.solve(b, x);
         }
         guest_.leave();
         return system_->outcome(options_, columns_, *result, guest_.timeline());
@@ -219,23 +258,25 @@ void bind_systems(nb::module_& m) {
     bind_from_rows<std::int32_t>(system);
     bind_from_rows<std::int64_t>(system);
     system
+        .def_static("over_rows", over_rows, nb::arg("communicator"), nb::arg("start").noconvert(),
+                    nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("given"),
+                    nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>())
         .def_static("from_entries", from_entries, nb::arg("communicator"), nb::arg("rows"), nb::arg("i"), nb::arg("j"),
                     nb::arg("v"), nb::arg("given"))
         .def(
             "solve",
             [](System& self, const ConstColumns& b, const Columns& x, const nb::dict& given, nb::object callback) {
-                Guest guest(std::move(callback));
-                const SolveOptions options = guest.invited(solve_options(given));
-                std::unique_ptr<Outcome> outcome;
-                {
-                    const nb::gil_scoped_release unlocked;
-                    auto result = self.system.solve(view(b), view(x), options);
-                    outcome = self.outcome(options, static_cast<int>(b.shape(1)), std::move(result), guest.timeline());
-                }
-                guest.leave();
-                return outcome;
+                return self.solve(view(b), view(x), given, std::move(callback));
             },
             nb::arg("b"), nb::arg("x"), nb::arg("given"), nb::arg("callback").none(), nb::keep_alive<0, 1>())
+        .def(
+            "solve_there",
+            [](System& self, std::uintptr_t b, std::uintptr_t x, Index rows, int columns, const nb::dict& given,
+               nb::object callback) {
+                return self.solve(there(b, rows, columns), there(x, rows, columns), given, std::move(callback));
+            },
+            nb::arg("b"), nb::arg("x"), nb::arg("rows"), nb::arg("columns"), nb::arg("given"),
+            nb::arg("callback").none(), nb::keep_alive<0, 1>())
         .def("multiply",
              [](System& self, const ConstColumns& x, const Columns& y) {
                  const nb::gil_scoped_release unlocked;
@@ -291,8 +332,18 @@ void bind_systems(nb::module_& m) {
 
     nb::class_<Persistent>(m, "Persistent")
         .def(nb::init<System&, const nb::dict&, int>(), nb::keep_alive<1, 2>())
-        .def("solve", &Persistent::solve, nb::arg("b"), nb::arg("x"), nb::arg("transposed") = false,
-             nb::keep_alive<0, 1>());
+        .def(
+            "solve",
+            [](Persistent& self, const ConstColumns& b, const Columns& x, bool transposed) {
+                return self.solve(view(b), view(x), transposed);
+            },
+            nb::arg("b"), nb::arg("x"), nb::arg("transposed") = false, nb::keep_alive<0, 1>())
+        .def(
+            "solve_there",
+            [](Persistent& self, std::uintptr_t b, std::uintptr_t x, Index rows, int columns, bool transposed) {
+                return self.solve(there(b, rows, columns), there(x, rows, columns), transposed);
+            },
+            nb::keep_alive<0, 1>());
 }
 
 }  // namespace stretto::python

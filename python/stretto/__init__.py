@@ -25,6 +25,7 @@ from . import _functions, bem  # noqa: E402 - MPI comes first
 from ._advice import Advice, advise
 from ._command import Machine, Prediction, Simulation, command, overlap, predict, predict_map, simulate
 from ._core import InputError
+from ._devices import DeviceArray
 from ._hmatrix import HMatrix, kernels
 from ._matrix import Matrix, Preconditioner, Solver, problem
 from ._functions import *  # noqa: F403 - a function for each method of the library
@@ -34,6 +35,6 @@ from ._core import version as _version
 
 InputError.__doc__ = "Bad usage or bad input: the message says what is wrong, where, and what to do instead. The same on every process."
 __version__ = _version()
-__all__ = ["Advice", "HMatrix", "InputError", "Machine", "Matrix", "Preconditioner", "Prediction", "Result", "Simulation", "Solver",
+__all__ = ["Advice", "DeviceArray", "HMatrix", "InputError", "Machine", "Matrix", "Preconditioner", "Prediction", "Result", "Simulation", "Solver",
            "advise", "bem", "command", "kernels", "methods", "overlap", "preconditioners", "predict", "predict_map", "problem",
            "simulate", "solve", *_functions.__all__]

@@ -5,17 +5,18 @@ import threading
 
 import numpy as np
 
-from . import _core
+from . import _core, _devices
 
 REALS = "biuf"  # kinds of NumPy that doubles hold
 
 
 def real(array, name):
     """An array of doubles, the same one where it is such; complex numbers are refused."""
-    if hasattr(array, "__cuda_array_interface__"):
-        raise TypeError(f"{name} lies on a GPU: vectors and matrices are taken from the host's memory, by .get() or .cpu(); device='cuda' "
-                        f"brings them to a GPU")
-    array = np.asarray(array)
+    if type(array) is not np.ndarray:
+        if _devices.lies_on(array):
+            raise TypeError(f"{name} lies on a device: it is taken from the host's memory, by .get() or .cpu()")
+        by_dlpack = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
+        array = np.from_dlpack(array) if by_dlpack else np.asarray(array)
     if array.dtype.kind not in REALS:
         raise TypeError(f"{name} has numbers of type {array.dtype}: the library computes with real numbers of double precision; a "
                         f"complex system of n rows is a real one of 2n: [[Re A, -Im A], [Im A, Re A]]")
@@ -43,9 +44,18 @@ def guess(x0, b):
 
 
 def rows_of(A):
-    """(start, columns, values) of a SciPy matrix or an array; of CSR with doubles these are its own arrays."""
+    """(start, columns, values) of a SciPy matrix or an array; of CSR with doubles these are its own arrays. Of CuPy's matrices and torch's
+    what the host has of them."""
+    if hasattr(A, "to_sparse_csr"):
+        A = A.cpu()
+        if not str(A.layout).endswith("strided"):
+            from scipy.sparse import csr_matrix
+            A = A.to_sparse_csr()
+            A = csr_matrix(tuple(np.asarray(part) for part in (A.values(), A.col_indices(), A.crow_indices())), shape=tuple(A.shape))
     if hasattr(A, "tocsr"):
         A = A.tocsr()
+        if _devices.lies_on(A.data):
+            A = A.get()
         start, places, values = A.indptr, A.indices, real(A.data, "A")
     else:
         dense = real(A, "A")

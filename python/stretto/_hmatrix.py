@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _arrays, _core
+from . import _arrays, _core, _devices
 from ._progress import told
 from ._result import Result
 
@@ -163,7 +163,7 @@ class HMatrix(LinearOperator):
             given["maxiter"] = maxiter
         with told(progress, self._communicator, method, rtol, callback) as monitor:
             outcome = self._dense.solve(b_columns, x, given, monitor)
-        return self._result(outcome, x.reshape(np.shape(b)))
+        return self._result(outcome, _devices.in_kind(x.reshape(np.shape(b)), b))
 
     def _result(self, outcome, x):
         r = Result(outcome, x, "stretto.HMatrix(points, kernel{set_up}).solve(b{solve})")

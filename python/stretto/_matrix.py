@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _arrays, _core
+from . import _arrays, _core, _devices
 from ._progress import told
 from ._result import Result
 
@@ -46,11 +48,14 @@ class Matrix:
     columns : int
         Right-hand sides of a solve, for the threads that pay.
     device : str
-        ``cpu``, ``cuda`` (a GPU, where the library is built for it) or ``emulated``: where methods run. Vectors are the host's.
+        ``cpu``, ``cuda`` (a GPU, where the library is built for it) or ``emulated``: where methods run. b may lie there, and x does then.
     execution : str
         ``threads``, or ``tasks[:tiles=N]``: a solve as one graph of tasks (docs/tasks.md).
     insist : bool
         Run methods for SPD matrices also where the structure speaks against.
+    copy : bool
+        False: arrays of a CSR matrix that fit (one process, columns that increase in each row, 32-bit numbers, doubles) are not copied,
+        and are not to change but before `update_values`.
     comm : mpi4py.MPI.Comm, optional
         None: this process alone.
 
@@ -61,8 +66,8 @@ class Matrix:
     """
 
     def __init__(self, A, *, precond="none", prepare="", null_space="auto", threads=1, columns=1, device="cpu", execution="threads",
-                 insist=False, comm=None):
-        self._communicator = _arrays.communicator(comm)
+                 insist=False, copy=False, comm=None):
+        self._communicator, self._device = _arrays.communicator(comm), device
         given = {"precond": precond, "prepare": prepare, "null_space": null_space, "threads": threads, "columns": columns,
                  "device": device, "execution": execution, "insist": insist}
         if isinstance(A, _Triplets):
@@ -70,10 +75,13 @@ class Matrix:
             self._pattern = A
             return
         start, places, values = _arrays.rows_of(A)
+        if copy:
+            start, places, values = np.array(start), np.array(places), np.array(values)
         self._pattern = start, places  # the caller's own, where they fit: for update_values
         if getattr(A, "ndim", 2) == 2 and self._communicator.size == 1 and A.shape[0] != A.shape[1]:
             raise ValueError(f"A is {A.shape[0]} × {A.shape[1]}: a square matrix is wanted")
-        self._system = _core.System.from_rows(self._communicator, start, places, values, given | {"keep_entries": False})
+        make = _core.System.over_rows if self._communicator.size == 1 and start.dtype == np.int32 else _core.System.from_rows
+        self._system = make(self._communicator, start, places, values, given | {"keep_entries": False})
 
     @classmethod
     def from_triplets(cls, i, j, v, n, **options) -> Matrix:
@@ -130,17 +138,30 @@ class Matrix:
 
     def solve(self, b, x0=None, *, method="auto", rtol=1e-8, atol=0.0, maxiter=None, callback=None, progress=False, **options) -> Result:
         """Solves A x = b; arguments and result as of `stretto.solve`."""
-        rhs = _arrays.columns(b, "b", self.shape[0])
-        x, guessed = _arrays.guess(x0, rhs)
+        solve, x, guessed = self._called(self._system, b, x0)
         given = {"method": method, "rtol": rtol, "atol": atol, "zero_guess": not guessed, **options}
         if maxiter is not None:
             given["maxiter"] = maxiter
         if progress:
             with told(progress, self._communicator, method, rtol, callback) as monitor:
-                outcome = self._system.solve(rhs, x, given, monitor)
+                outcome = solve(given, monitor)
         else:
-            outcome = self._system.solve(rhs, x, given, callback)
-        return Result(outcome, x.reshape(np.shape(b)))
+            outcome = solve(given, callback)
+        return Result(outcome, _devices.in_kind(x, b))
+
+    def _called(self, solver, b, x0):
+        """What solves with a System or a Persistent for b, wherever it lies; x, with the guess; whether there is one."""
+        if not _devices.lies_on(b):
+            rhs = _arrays.columns(b, "b", self.shape[0])
+            x, guessed = _arrays.guess(x0, rhs)
+            return functools.partial(solver.solve, rhs, x), x.reshape(np.shape(b)), guessed
+        if self._device == "cpu":
+            raise TypeError("b lies on a device, and this matrix is solved with on the host: Matrix(A, device='cuda'), or b.get() or b.cpu()")
+        rhs = _devices.View(b, "b")
+        if rhs.shape[0] != self.shape[0]:
+            raise ValueError(f"b has {rhs.shape[0]} rows, the matrix has {self.shape[0]}")
+        x, guessed = _devices.guess(x0, rhs, self._device)
+        return functools.partial(solver.solve_there, rhs.address, x._vectors.address, rhs.shape[0], rhs.columns), x, guessed
 
 
 class Preconditioner(LinearOperator):
@@ -215,7 +236,7 @@ class Solver:
     [True, True]
     """
 
-    _OF_MATRIX = ("precond", "prepare", "null_space", "threads", "device", "execution", "insist", "comm")
+    _OF_MATRIX = ("precond", "prepare", "null_space", "threads", "device", "execution", "insist", "copy", "comm")
 
     def __init__(self, A, method="cg", *, columns=1, **options):
         mine = {name: options.pop(name) for name in self._OF_MATRIX if name in options}
@@ -230,11 +251,11 @@ class Solver:
 
     def solve(self, b, x0=None, *, transposed=False) -> Result:
         """Solves A x = b, or Aᵀ x = b; b has as many columns as the solver. Returns a `Result`."""
-        rhs = _arrays.columns(b, "b", self.matrix.shape[0])
-        if rhs.shape[1] != self._columns:
-            raise ValueError(f"b has {rhs.shape[1]} columns, the solver was made for {self._columns}")
-        x, _ = _arrays.guess(x0, rhs)
-        return Result(self._solver.solve(rhs, x, transposed), x.reshape(np.shape(b)))
+        columns = 1 if np.ndim(b) < 2 else np.shape(b)[1]
+        if columns != self._columns:
+            raise ValueError(f"b has {columns} columns, the solver was made for {self._columns}")
+        solve, x, _ = self.matrix._called(self._solver, b, x0)
+        return Result(solve(transposed), _devices.in_kind(x, b))
 
     def update_values(self, A):
         """As `Matrix.update_values`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _core, _devices
 from ._hmatrix import HMatrix
 from ._matrix import Matrix
 from ._progress import told
@@ -52,11 +52,11 @@ def _transposed(operator, name):
 
 
 def _is_matrix(A):
-    return isinstance(A, Matrix) or hasattr(A, "tocsr") or isinstance(A, np.ndarray) or isinstance(A, (list, tuple))
+    return isinstance(A, (Matrix, np.ndarray, list, tuple)) or hasattr(A, "tocsr") or hasattr(A, "__dlpack__")
 
 
 def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, atol=0.0, maxiter=None, callback=None, comm=None,
-          prepare="", null_space="auto", threads=None, device="cpu", execution="threads", insist=False, progress=False,
+          prepare="", null_space="auto", threads=None, device=None, execution="threads", insist=False, progress=False,
           **options) -> Result:
     """Solves A x = b.
 
@@ -65,7 +65,8 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
     A : sparse matrix, array, LinearOperator, callable, Matrix or HMatrix, (n, n)
         With `comm` of several processes each has its rows of A, of b and of x.
     b : array, (n,) or (n, m)
-        m right-hand sides are solved for together: the matrix is read once for all of them.
+        m right-hand sides are solved for together: the matrix is read once for all of them. x is an array of the same library: NumPy's,
+        torch's, JAX's, CuPy's, numba's; where b lies on a GPU the solve runs there, b is read and x written there.
     x0 : array like b, optional
         Initial guess; zeros.
     method : str
@@ -81,7 +82,7 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
         Called with the relative residual (a float) at iteration 0 and after each iteration; False ends the solve.
     comm : mpi4py.MPI.Comm, optional
     prepare, null_space, threads, device, execution, insist
-        As of `Matrix`; threads None: as many as pay.
+        As of `Matrix`; threads None: as many as pay; device None: where b lies.
     progress : bool
         A progress bar: tqdm's, in a terminal or a notebook, where it is installed.
     **options
@@ -103,6 +104,7 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
         precond, M = M, None
     elif M is not None and precond not in ("auto", "none"):
         raise TypeError(f"M and precond={precond!r}: one preconditioner is wanted")
+    lies_on = _devices.lies_on(b)
     if isinstance(A, HMatrix) and M is None:
         return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
     rtol = 1e-8 if rtol is None else rtol
@@ -111,9 +113,12 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
         raise TypeError("M of an HMatrix on several processes, whose vectors are whole on each: its own preconditioners are named with it")
     if _is_matrix(A) and M is None:
         if not isinstance(A, Matrix):
-            A = Matrix(A, precond=precond, prepare=prepare, null_space=null_space, comm=communicator, device=device, execution=execution,
-                       insist=insist, threads=0 if threads is None else threads, columns=1 if np.ndim(b) < 2 else np.shape(b)[1])
+            A = Matrix(A, precond=precond, prepare=prepare, null_space=null_space, comm=communicator, device=device or lies_on or "cpu",
+                       execution=execution, insist=insist, threads=0 if threads is None else threads, columns=1 if np.ndim(b) < 2 else np.shape(b)[1])
         return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
+    if lies_on:
+        raise TypeError("b lies on a device, where A is to be a matrix and M the name of a preconditioner: functions take vectors of the host, "
+                        "b.get() or b.cpu()")
     if method == "auto":
         method = "gmres"
     if isinstance(A, Matrix):
@@ -132,4 +137,4 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
         given["maxiter"] = maxiter
     with told(progress, communicator, method, rtol, callback) as monitor:
         outcome = _core.solve_operator(communicator, product, transpose, _product(M, "M"), _transposed(M, "M"), rhs, x, given, monitor)
-    return Result(outcome, x.reshape(np.shape(b)))
+    return Result(outcome, _devices.in_kind(x.reshape(np.shape(b)), b))

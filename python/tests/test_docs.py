@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pathlib
 import pkgutil
+import sys
 
 import pytest
 
@@ -34,6 +35,33 @@ def test_stubs_have_the_signatures():
     tree = ast.parse(pathlib.Path(stretto.__file__).parent.joinpath("_functions.pyi").read_text())
     typed = {node.name: [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)] for node in tree.body if isinstance(node, ast.FunctionDef)}
     assert typed == {row["name"]: list(inspect.signature(getattr(stretto, row["name"])).parameters) for row in stretto.methods()}
+
+
+def test_a_type_checker_reads_them(tmp_path, monkeypatch):
+    """What is right passes, what is wrong is found, in a user's program."""
+    api = pytest.importorskip("mypy.api")
+    program = tmp_path / "program.py"
+    program.write_text("""import numpy as np
+from numpy.typing import NDArray
+import stretto
+
+A = stretto.problem("poisson2d:5")
+x, info = stretto.deep_pipelined_cg(A, np.ones(25), l=2, M="jacobi", callback=lambda residual: residual > 0.1)
+vector: NDArray[np.float64] = x
+r = stretto.solve(A, [1.0] * 25, method="cg", maxiter=3)
+steps: list[dict] = r.next
+K: stretto.HMatrix = stretto.HMatrix(np.ones((3, 2)), "gaussian")
+stretto.cg(A, np.ones(25), l=2)
+stretto.s_step_cg(A, np.ones(25), refuge=3)
+stretto.solve(A)
+stretto.nothing
+""")
+    package = str(pathlib.Path(stretto.__file__).parents[1])
+    monkeypatch.setenv("MYPYPATH", package)
+    found, trouble, _ = api.run(["--ignore-missing-imports", "--follow-imports=silent", f"--cache-dir={tmp_path}", "--python-executable",
+                                 sys.executable, str(program)])
+    wrong = sorted({int(line.split(":")[1]) for line in found.splitlines() if ": error:" in line})
+    assert not trouble and wrong == [11, 12, 13, 14], found
 
 
 def test_all_that_is_public_is_documented():

@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = sorted(p for p in (ROOT / "examples" / "python").glob("*.py") if p.stem != "petsc4py_poisson")  # that one is PETSc's test
 NEEDS = {"first_solve": "matplotlib", "which_method": "matplotlib", "kernel_regression": "matplotlib", "numba_kernel": "numba",
-         "pyamg_preconditioner": "pyamg", "jax_solve": "jax"}
+         "pyamg_preconditioner": "pyamg", "jax_solve": "jax", "torch_solve": "torch"}
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
