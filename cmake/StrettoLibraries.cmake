@@ -2,7 +2,7 @@
 # SuiteSparse, METIS and LAPACK are small, serial and required. hypre is bound to an MPI (Debian's to Open MPI), so a
 # build with another MPI must do without, and it is optional.
 set(STRETTO_LIBRARIES "")
-foreach(library umfpack cholmod btf metis lapack)
+foreach(library umfpack cholmod amd btf metis lapack)
   find_library(STRETTO_LIB_${library} ${library} REQUIRED)
   mark_as_advanced(STRETTO_LIB_${library})
   list(APPEND STRETTO_LIBRARIES ${STRETTO_LIB_${library}})

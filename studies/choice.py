@@ -29,12 +29,19 @@ PRECONDS = ("none", "jacobi", "block_jacobi:ic0", "block_jacobi:ilu0", "block_ja
             "additive_schwarz:ilut", "additive_schwarz:cholesky,restricted=0,overlap=2", "additive_schwarz:lu,overlap=2",
             "additive_schwarz:lu,overlap=100", "chebyshev", "amg")
 
+TURNS = ("With those that are likely to be the quickest by that, all methods of the family are then run once under each latency. The "
+         "quickest of these take turns with auto, each in a process of its own; the one with the least median is *best*, and a ratio is "
+         "that of two medians.")
+ONCE = ("With those that are likely to be the quickest by that, all methods of the family are then timed under each latency, beside auto; "
+        "the quickest of them all is *best*. A case of few milliseconds varies by a third from run to run, whatever is chosen.")
+
 
 def options(parser):
     parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many; run again to go on")
     parser.add_argument("--timed", type=int, default=3, help="preconditioners timed beside auto, the likeliest to be quick (%(default)s)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each, the quickest counts (%(default)s)")
+    parser.add_argument("--last", type=int, default=3, help="of these the quickest, which are timed in turn with auto (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=5, help="turns, of which the median counts (%(default)s)")
     parser.add_argument("--step", choices=("count", "time", "both"), default="both",
                         help="count: what needs no idle machine; time: what does")
     parser.add_argument("--only", default="", help="only problems whose names match this expression")
@@ -95,19 +102,33 @@ def estimate(way, latency):
 
 
 def timed(study, file, ranks, latency, precond, methods):
-    """Each method's quickest of some runs."""
+    """What one run of each takes."""
     more = {"emulate_latency": f"{latency}ms"} if latency else {}
-    best = {}
+    return [{"method": text_of(found), "precond": found["precond"], "seconds": seconds_of(found) if found["converged"] else None}
+            for found in solves(study, file, ranks, precond, list(methods), **more)]
+
+
+def in_turn(study, file, ranks, latency, ways):
+    """Each way in a process of its own, one after the other, as often as asked for: the median of each."""
+    more = {"emulate_latency": f"{latency}ms"} if latency else {}
+    runs = [[] for _ in ways]
     for _ in range(study.options.repeats):
-        for found in solves(study, file, ranks, precond, list(methods), **more):
-            asked = "auto" if precond == "auto" else text_of(found)
-            choice = found["choice"] or {}
-            now = {"method": text_of(found), "precond": found["precond"], "iterations": found["iterations"],
-                   "seconds": seconds_of(found) if found["converged"] else None, "status": found["status"],
-                   "expected": (choice.get("expected") or {}).get("seconds"), "changes": len(choice.get("changes", []))}
-            if asked not in best or (now["seconds"] or math.inf) < (best[asked]["seconds"] or math.inf):
-                best[asked] = now
-    return list(best.values())
+        for way, found in zip(ways, runs):
+            found += solves(study, file, ranks, way["precond"], [way["asked"]], **more)
+    return [result(way, found) for way, found in zip(ways, runs)]
+
+
+def result(way, found):
+    solved = [each for each in found if each["converged"]]
+    if not found:
+        return {**way, "method": way["asked"], "seconds": None, "status": "no answer in time"}
+    each = (sorted(solved, key=seconds_of)[len(solved) // 2] if len(solved) == len(found) else
+            next(each for each in found if not each["converged"]))
+    choice = each["choice"] or {}
+    return {"method": text_of(each), "precond": each["precond"], "iterations": each["iterations"],
+            "seconds": seconds_of(each) if each["converged"] else None, "status": each["status"],
+            "expected": (choice.get("expected") or {}).get("seconds"), "choosing": choice.get("seconds"),
+            "changes": len(choice.get("changes", []))}
 
 
 def beside(study, file, ranks, latency, ways):
@@ -116,11 +137,12 @@ def beside(study, file, ranks, latency, ways):
         if way["precond"] not in [each["precond"] for each in likely]:
             likely.append(way)
     load = os.getloadavg()[0]
-    found = timed(study, file, ranks, latency, "auto", ["auto"])
-    auto = found[0] if found else {"method": "auto", "precond": "auto", "seconds": None, "status": "no answer in time"}
-    tried = [each for way in likely[:study.options.timed]
+    tried = [{"asked": each["method"], **each} for way in likely[:study.options.timed]
              for each in timed(study, file, ranks, latency, way["precond"], family(way["method"])) if each["seconds"] is not None]
-    return {"latency": latency, "load": load, "auto": auto, "best": min(tried, key=lambda each: each["seconds"], default=None)}
+    last = sorted(tried, key=lambda each: each["seconds"])[:study.options.last]
+    auto, *others = in_turn(study, file, ranks, latency, [{"asked": "auto", "precond": "auto"}, *last])
+    solved = [each for each in others if each["seconds"] is not None]
+    return {"latency": latency, "load": load, "auto": auto, "best": min(solved, key=lambda each: each["seconds"], default=None)}
 
 
 def measure(study):
@@ -128,9 +150,9 @@ def measure(study):
     end = time.monotonic() + 60 * a.minutes
     names = list(FEW) if a.quick else [*(str(path) for path in study.files()), *GENERATED]
     if a.quick:
-        a.ranks, a.repeats, a.timed = [1], 1, 1
+        a.ranks, a.repeats, a.timed, a.last = [1], 1, 1, 1
     study.data.setdefault("records", [])
-    study.data["facts"] = study.facts()
+    study.data["facts"], study.data["turns"] = study.facts(), a.repeats
     latencies = LATENCIES[:1] if a.quick else LATENCIES
     with tempfile.TemporaryDirectory() as folder:
         for ranks in a.ranks:
@@ -205,5 +227,6 @@ def report(data):
             "mean": f"{mean(ratios):.2f}" if ratios else "–", "worst": f"{max(ratios):.2f}" if ratios else "–",
             "above": f"{sum(each > 2 for each in ratios)}", "changed": f"{changed}",
             "rtol": f"{RTOL:.0e}", "preconds": f"{len(PRECONDS)}", "methods": f"{len(DEFINITE + SYMMETRIC + GENERAL)}",
+            "how": TURNS if data.get("turns") else ONCE,
             "table": table(rows, columns), "each": table(found, each),
             "missed": points(missed) if missed else "none that another choice solved."}, {}

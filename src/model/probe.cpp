@@ -34,6 +34,8 @@ ProgressMode Probe::choice() const {
     return best;
 }
 
+double Probe::remains() const { return gamma.empty() ? 0 : gamma_of(*this, choice()); }
+
 bool Probe::hides() const { return gamma.empty() || gamma_of(*this, choice()) < next_to_nothing; }
 
 Probe probe(Comm& comm, MpiComm& mpi) {

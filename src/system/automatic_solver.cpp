@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "candidates.hpp"
+#include "local_trial.hpp"
 #include "stretto/driver/registry.hpp"
 
 namespace stretto {
@@ -63,11 +64,9 @@ private:
         const double seconds = k * now_.iteration;  // as expected: a machine that is busy is so for the other, too
         // Of the residual's logarithm, an iteration: by all, or by the last stretch, whichever says more.
         const double rate = std::max(std::log(first_ / now) / k, std::log(half_ / now) / (k - half_at_));
-        const double rate_says = rate > 0 ? k + std::log(now / info.target) / rate : no_end;
-        // The first digits take longest: a rate counts the more, the more of them are done.
-        const double done = std::clamp(std::log(first_ / now) / std::log(first_ / info.target), 0.0, 1.0);
-        const double trust = std::min(1.0, 0.3 + done), assumed = std::max(1.5 * k, now_.iterations);
-        const double all = std::max(k + 1, std::pow(assumed, 1 - trust) * std::pow(rate_says, trust)), left = all - k;
+        const double so_far = std::exp(-rate * k), target = info.target / first_;
+        const double all = iterations_at_rate(k, std::min(now / first_, so_far), target, now_.iterations, 0.3),
+                     left = all - k;
         of_.parts_->expect_of(of_.parts_->difficulty_by(all));
         const auto* const other = of_.parts_->next_candidate();
         const double rest = left * now_.iteration;
@@ -80,7 +79,6 @@ private:
         return true;
     }
 
-    static constexpr double no_end = 1e4;  // iterations
     const AutomaticSolver& of_;
     const Expectation now_;
     bool others_;

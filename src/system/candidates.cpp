@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "stretto/precond/table.hpp"
@@ -12,140 +13,179 @@
 namespace stretto {
 namespace {
 
-/// What a kind of preconditioner takes, in products of compressed rows, and what it is worth: iterations are `least`
-/// and, of those with Jacobi's, the part `plain` and the part `incomplete` of what incomplete factors without fill
-/// leave. Fitted to real matrices and generated ones, on one rank and two (docs/measured/choice.md).
+constexpr double ns = 1e-9;
+
+/// What a kind of preconditioner takes, in seconds by the nonzeros of A and by its rows, which wait for each other in
+/// triangular solves, and what it is worth: iterations are `least` and, of those with Jacobi's, the part `plain` and
+/// the part `incomplete` of what incomplete factors without fill leave. Measured on real matrices and generated ones,
+/// a core of an AMD EPYC, family 25 (docs/measured/choice.md): what counts is how they stand to each other.
 struct Kind {
     std::string_view name;
-    double setup;    ///< products
-    double seconds;  ///< of a set-up, besides
-    double use;      ///< products; 0: of complete factors, by their fill
-    double row;      ///< seconds of a use for each row, which waits for others
+    double setup;    ///< for each nonzero
+    double fixed;    ///< of a set-up, besides
+    double use;      ///< for each nonzero; 0: of complete factors, by their entries
+    double use_row;  ///< for each row
     double least, plain, incomplete;
     std::string_view why;
 };
-constexpr std::string_view polynomial = "chebyshev";
-constexpr std::string_view replicated = "additive_schwarz:lu,overlap=100";
+constexpr std::string_view polynomial = "chebyshev", multigrid = "amg", with_threshold = "block_jacobi:ilut",
+                           overlapping = "additive_schwarz:ilut", replicated = "additive_schwarz:lu,overlap=100";
 constexpr std::array kinds{
-    Kind{"none", 0, 0, 0, 0, 0, 1.5, 0, "nothing to set up"},
-    Kind{"jacobi", 1, 0, 0.1, 0, 0, 1, 0, "next to nothing to set up, and the quickest to use"},
-    Kind{polynomial, 13, 5e-5, 4, 0, 1, 0.25, 0, "a polynomial: several products for one reduction"},
-    Kind{"block_jacobi:ic0", 50, 2e-5, 1.4, 1.2e-8, 1, 0, 1, "incomplete Cholesky suits most SPD matrices"},
-    Kind{"block_jacobi:ilu0", 40, 2e-5, 1.4, 1.2e-8, 1, 0, 1, "incomplete LU factors, quick to set up"},
-    Kind{"block_jacobi:ilut", 250, 1e-4, 2.5, 3e-8, 2, 0, 0.3, "incomplete LU with fill where it counts"},
-    Kind{"additive_schwarz:ilut", 280, 4e-4, 3, 3e-8, 2, 0.02, 0.3,
+    Kind{"none", 0, 0, 0, 0, 0, 1.3, 0, "nothing to set up"},
+    Kind{"jacobi", ns, 4e-6, 0.02 * ns, 0.5 * ns, 0, 1, 0, "next to nothing to set up, and the quickest to use"},
+    Kind{polynomial, 0, 5e-5, 0, 0, 1, 0.23, 0, "a polynomial: several products for one reduction"},
+    Kind{"block_jacobi:ic0", 30 * ns, 2e-5, ns, 10 * ns, 1, 0, 1, "incomplete Cholesky suits most SPD matrices"},
+    Kind{"block_jacobi:ilu0", 22 * ns, 2e-5, ns, 10 * ns, 1, 0, 1, "incomplete LU factors, quick to set up"},
+    Kind{with_threshold, 60 * ns, 5e-5, 2 * ns, 20 * ns, 3, 0, 0.22, "incomplete LU with fill where it counts"},
+    Kind{overlapping, 75 * ns, 4e-4, 2.5 * ns, 24 * ns, 3, 0.02, 0.22,
          "overlapping blocks, incomplete LU with fill where it counts"},
-    Kind{"amg", 200, 1.5e-3, 10, 1.5e-7, 4, 0.1, 0, "multigrid: iterations hardly grow with the size"},
-    Kind{"block_jacobi:cholesky", 0, 4e-4, 0, 0, 2, 0.15, 0, "complete Cholesky factors"},
-    Kind{"block_jacobi:lu", 0, 6e-4, 0, 0, 2, 0.15, 0, "complete LU factors"},
-    Kind{"additive_schwarz:cholesky,restricted=0,overlap=2", 0, 1e-3, 0, 0, 3, 0.05, 0,
+    Kind{multigrid, 280 * ns, 1.5e-3, 5 * ns, 40 * ns, 5, 0.1, 0, "multigrid: iterations hardly grow with the size"},
+    Kind{"block_jacobi:cholesky", 0, 2e-4, 0, 0, 2, 0.15, 0, "complete Cholesky factors"},
+    Kind{"block_jacobi:lu", 0, 2e-4, 0, 0, 2, 0.15, 0, "complete LU factors"},
+    Kind{"additive_schwarz:cholesky,restricted=0,overlap=2", 0, 6e-4, 0, 0, 3, 0.05, 0,
          "overlapping blocks, each solved exactly"},
-    Kind{"additive_schwarz:lu,overlap=2", 0, 1.3e-3, 0, 0, 2, 0.03, 0, "overlapping blocks, each solved exactly"},
-    Kind{replicated, 0, 2e-3, 0, 0, 1, 0, 0, "a direct solve on every rank, for reductions cost more"},
+    Kind{"additive_schwarz:lu,overlap=2", 0, 8e-4, 0, 0, 2, 0.03, 0, "overlapping blocks, each solved exactly"},
+    Kind{replicated, 0, 1e-3, 0, 0, 1, 0, 0, "a direct solve on every rank, for reductions cost more"},
 };
 
 // More rows than these take too much memory for complete factors on every rank, or at all.
 constexpr double most_replicated = 50000, most_direct = 1e6;
 
-/// Entries of complete factors over those of the matrix: grids in two or three dimensions, and what is less regular.
-double fill(const Structure& structure, double rows, double nonzeros) {
+/// Complete factors of so many rows: counted, or what grids in two and three dimensions have and what is less regular.
+FactorCounts factors_of(const Structure& structure, const Sizes& sizes, double rows, double nonzeros) {
+    if (sizes.factors) {  // of one rank's block
+        const double blocks = rows * sizes.ranks / std::max(1.0, sizes.rows);
+        return {sizes.factors->entries * std::pow(blocks, 1.2), sizes.factors->work * std::pow(blocks, 1.6)};
+    }
     const double size = std::max(2.0, rows), row = nonzeros / size;
-    if (row < 6) return 0.7 * std::log2(size);
-    if (structure.like_grid() && row < 9) return std::cbrt(size);
-    return 6 * std::pow(std::max(1.0, size / 5000), 0.25);
+    const double fill = row < 6                            ? 0.3 * std::log2(size)
+                        : structure.like_grid() && row < 9 ? 0.09 * std::pow(size, 0.57)
+                                                           : 2.7 * std::pow(size / 2000, 0.25);
+    const double blocks = rows * sizes.ranks / std::max(1.0, sizes.rows);
+    const double entries = std::min(fill * nonzeros, sizes.profile * blocks);
+    return {entries, 2 * entries * entries / size};
 }
 
 const Kind& kind_of(std::string_view precond) {
     const auto found = std::ranges::find(kinds, precond, &Kind::name);
     if (found != kinds.end()) return *found;
     const bool complete = precond.find("lu") != precond.npos || precond.find("cholesky") != precond.npos;
-    return *std::ranges::find(kinds, complete ? "additive_schwarz:lu,overlap=2" : "block_jacobi:ilut", &Kind::name);
+    return *std::ranges::find(kinds, complete ? "additive_schwarz:lu,overlap=2" : with_threshold, &Kind::name);
 }
 
-bool is_twice(const NextStep& step) { return step.method == "bicgstab"; }  // two products an iteration
+bool is_complete(const Kind& kind) { return kind.use == 0 && kind.name != "none" && kind.name != polynomial; }
 
-/// Iterations of a method for so many of CG or BiCGStab, for which kinds are known. Restarts cost GMRES some.
-double of_family(const NextStep& step, double iterations) {
-    constexpr double about_two_cycles = 60;
-    if (step.method == "gmres") return (iterations < about_two_cycles ? 1.5 : 2.6) * iterations;
-    return (step.method == "minres" ? 1.2 : 1) * iterations;
+/// Iterations of a family for so many of CG. Restarts cost GMRES some.
+double of_family(const NextStep& step, double cg) {
+    constexpr double two_products = 0.72, nearly_a_cycle = 25, two_cycles = 60;
+    if (step.method == "bicgstab") return two_products * cg;
+    if (step.method != "gmres") return (step.method == "minres" ? 1.2 : 1) * cg;
+    return (cg < nearly_a_cycle ? 1.1 : cg < two_cycles ? 1.4 : 3) * cg;
 }
 
 /// Iterations with incomplete factors without fill, over those with Jacobi's preconditioner: they are exact along
 /// lines.
+constexpr double exact_along_lines = 0.03;
 double incomplete_part(const Structure& structure) {
-    constexpr double least = 0.03, with_hubs = 0.5;
+    constexpr double with_hubs = 0.5;
     if (structure.has_hubs()) return with_hubs;
-    const double scattered = structure.like_grid() ? 0.4 : 0.27;
-    return std::max(least, scattered * std::sqrt(std::max(0.0, 1 - structure.pair_share)));
+    const double scattered = structure.like_grid() ? 0.45 : 0.27;
+    return std::max(exact_along_lines, scattered * std::sqrt(std::max(0.0, 1 - structure.pair_share)));
 }
 
 /// Iterations for each of Jacobi's, beside the least.
 double slope(const Structure& structure, const Kind& kind) {
-    const double part = kind.name == "amg" && structure.like_grid() ? 0 : kind.plain;
-    return part + kind.incomplete * incomplete_part(structure);
+    if (kind.name == multigrid && structure.like_grid()) {
+        constexpr double grounded = 0.05, few = 0.004, many = 0.5;  // of circuits it stands those that are near ground
+        return !structure.has_hubs() ? 0 : structure.sum_share > grounded ? few : many;
+    }
+    const double part = incomplete_part(structure);
+    if (kind.incomplete > 0 && kind.incomplete < 1)
+        return kind.plain + std::max(exact_along_lines, kind.incomplete * part);
+    return kind.plain + kind.incomplete * part;
 }
 
-/// Iterations with Jacobi's preconditioner, by the points along a side of a grid, more where they couple along lines,
-/// or by the size alone.
-double usual_difficulty(const Structure& structure, const Sizes& sizes, bool twice) {
+/// Iterations of CG with Jacobi's preconditioner, by the points along a side of a grid, more where they couple along
+/// lines; else by what A makes of the vector of ones, which is not far from the smallest eigenvalue of what comes from
+/// differential equations.
+double usual_difficulty(const Structure& structure, const Sizes& sizes) {
+    constexpr double of_circuits = 600;
+    if (structure.has_hubs()) return of_circuits;
+    if (!structure.like_grid()) {
+        constexpr double smooth = 0.01, least = 70, most = 600;
+        if (structure.sum_share > (structure.symmetric() ? 0 : smooth))
+            return std::clamp(19 / std::sqrt(structure.sum_share), structure.symmetric() ? 1 : least, most);
+        return (structure.symmetric() ? 280 : most) * std::pow(sizes.rows / 1000, 0.25);
+    }
     const bool plane = sizes.nonzeros < 6 * sizes.rows;
     const double side = std::pow(std::max(1.0, sizes.rows), plane ? 1.0 / 2 : 1.0 / 3),
                  isotropic = plane ? 0.5 : 1.0 / 3;
-    const double lines = 1 + 2 * std::max(0.0, structure.pair_share - isotropic);
-    constexpr double less_than_cg = 0.8;  // BiCGStab
-    // Of what no grid tells one in three takes several times as long: hence more than in the median.
-    if (!structure.like_grid()) return (twice ? 160 : 280) * std::pow(sizes.rows / 1000, 0.25);
-    return (twice ? less_than_cg : 1) * (plane ? 3.3 : 4) * side * lines;
+    double lines = 1 + 2 * std::max(0.0, structure.pair_share - isotropic);
+    constexpr double nearly_symmetric = 0.2, floating = 0.1, harder = 4;
+    double jumps = std::pow(std::max(1.0, structure.row_spread), 1.0 / 16);
+    if (!structure.symmetric()) jumps = 1;
+    if (!structure.symmetric() && structure.asymmetry > nearly_symmetric) lines = 1;  // convection
+    // Hardly anything holds the constants, where a boundary with given values would.
+    if (!structure.symmetric() && std::abs(structure.sum_share) * side < floating) jumps = harder;
+    const double indefinite = structure.symmetric() && !structure.may_be_definite() ? 3 : 1;
+    return indefinite * (plane ? 3.3 : 4) * side * lines * jumps;
+}
+
+/// What Helmholtz's equation makes: incomplete factors and multigrid do not stand it.
+bool is_wave(const Structure& structure) {
+    return structure.symmetric() && !structure.may_be_definite() && structure.like_grid();
 }
 
 }  // namespace
 
+bool is_direct(const NextStep& step) { return step.method == "gmres" && is_complete(kind_of(step.precond)); }
+
+double assumed_difficulty(const Structure& structure, const Sizes& sizes) {
+    return sizes.difficulty.value_or(usual_difficulty(structure, sizes));
+}
+
 std::optional<double> difficulty(const Structure& structure, const NextStep& step, double iterations) {
     constexpr double tells = 0.02;
     const Kind& kind = kind_of(step.precond);
-    if ((kind.use == 0 && kind.name != "none") || slope(structure, kind) < tells) return {};
+    if (is_complete(kind) || slope(structure, kind) < tells) return {};
     return std::max(1.0, (iterations * iterations / of_family(step, iterations) - kind.least) / slope(structure, kind));
 }
 
 Expectation expectation(const Structure& structure, const Sizes& sizes, const PartTimes& parts, const NextStep& step) {
     const Kind& kind = kind_of(step.precond);
     const bool whole = sizes.ranks == 1 || kind.name == replicated;
-    Expectation found;
+    const double rows = sizes.rows / (whole ? 1 : sizes.ranks), nonzeros = sizes.nonzeros / (whole ? 1 : sizes.ranks);
+    double use = kind.use * nonzeros + kind.use_row * rows, setup = kind.fixed + kind.setup * nonzeros;
+    const double each = kind.name == "none" && sizes.constant_diagonal ? 1 : slope(structure, kind);
+    double iterations = of_family(step, kind.least + each * assumed_difficulty(structure, sizes));
+    if (is_complete(kind)) {
+        const auto factors = factors_of(structure, sizes, rows, nonzeros);
+        const bool symmetric = kind.name.find("cholesky") != std::string_view::npos;
+        use = 2.2 * ns * factors.entries + 10 * ns * rows;
+        setup += (symmetric ? 500 : 800) * ns * rows + (symmetric ? 95 : 140) * ns * factors.entries +
+                 (symmetric ? 0.08 : 0.13) * ns * factors.work;
+        if (whole) iterations = 1;
+    } else if (kind.name == with_threshold || kind.name == overlapping) {  // fill is where rows couple with many
+        const double zeros = structure.zero_diagonal > 0 ? 2.5 : 1;
+        setup += zeros * 300 * ns * (1 - structure.pair_share) * nonzeros;
+    } else if (kind.name == multigrid && structure.has_hubs()) {  // whose coarse levels are small
+        setup -= 200 * ns * nonzeros;
+    } else if (kind.name.find("0") != std::string_view::npos) {  // long rows meet each other more often
+        setup += ns * nonzeros * nonzeros / rows;
+    } else if (kind.name == polynomial) {  // products with the matrix as it is stored, and vectors between them
+        constexpr double products = 4, steps = 13, of_setup = 170, of_use = 40;
+        setup += steps * (parts.product + (sizes.ranks > 1 ? parts.reduction : 0)) + of_setup * parts.vector;
+        use = products * parts.product + of_use * parts.vector;
+    }
+    use *= kind.name == polynomial ? 1 : parts.columns;
+    // Incomplete factors lean on the diagonal.
+    if (kind.incomplete > 0 && structure.rows > 0)
+        iterations *= 1 + 20 * static_cast<double>(structure.zero_diagonal) / static_cast<double>(structure.rows);
+    if (kind.incomplete > 0 && is_wave(structure)) iterations *= 10;
+    Expectation found = quickest_of_family(parts, step.method, use, iterations);
     found.step = step;
     if (found.step.why.empty()) found.step.why = kind.why;
-    // A product of compressed rows: what is stored with fewer bytes is so for products alone.
-    const double product = std::max(parts.product, 12 * sizes.nonzeros / sizes.ranks / parts.bandwidth);
-    double use = kind.use * product + kind.row * sizes.rows / sizes.ranks, setup = kind.setup * product;
-    const bool twice = is_twice(step);
-    const double hard = sizes.difficulty.value_or(usual_difficulty(structure, sizes, twice));
-    found.iterations = of_family(step, kind.least + slope(structure, kind) * hard);
-    if (kind.use == 0 && kind.name != "none") {  // complete factors
-        const double share = whole ? 1 : sizes.ranks, matrix = product * (whole ? sizes.ranks : 1);
-        const double filled = fill(structure, sizes.rows / share, sizes.nonzeros / share);
-        use = 2 * matrix * filled;
-        const bool symmetric = kind.name.find("cholesky") != std::string_view::npos;
-        setup = (symmetric ? 1 : 1.3) * matrix * (60 * filled + 4 * filled * filled);
-        if (whole) found.iterations = 1;
-    }
-    found.setup = kind.seconds + setup;
-    if (kind.name == polynomial) {  // products with the matrix as it is stored, and vectors between them
-        constexpr double steps = 13, of_setup = 170, of_use = 40;
-        found.setup =
-            kind.seconds + steps * (parts.product + (sizes.ranks > 1 ? parts.reduction : 0)) + of_setup * parts.vector;
-        use = kind.use * parts.product + of_use * parts.vector;
-    }
-    // Incomplete factors lean on the diagonal.
-    if (twice && kind.use > 0 && structure.rows > 0)
-        found.iterations *= 1 + 20 * static_cast<double>(structure.zero_diagonal) / static_cast<double>(structure.rows);
-    const double products = twice ? 2 : 1,
-                 work = products * (parts.product + use) + (twice || step.method == "gmres" ? 20 : 10) * parts.vector;
-    const double classic = step.method == "gmres" ? 1 : twice ? 3 : 2;
-    const double hidden = twice ? 1 : step.method == "gmres" ? 0.25 : 0.4;  // or of blocks
-    const double reductions = parts.reduction > work ? hidden : classic;
-    constexpr double outside = 4;  // reductions at the start and at the end
-    found.iteration = work + reductions * parts.reduction;
-    found.outside = outside * parts.reduction + parts.product;
+    found.setup = setup;
     return found;
 }
 
@@ -156,81 +196,103 @@ struct Way {
 };
 
 std::vector<Way> definite(const Sizes& sizes) {
-    if (sizes.ranks == 1)
-        return {
-            {"cg", "jacobi"}, {"cg", "chebyshev"},         {"cg", "block_jacobi:ic0"}, {"cg", "block_jacobi:cholesky"},
-            {"cg", "amg"},    {"gmres", "block_jacobi:lu"}};
-    return {{"cg", "jacobi"},
-            {"cg", "chebyshev"},
-            {"cg", "block_jacobi:ic0"},
-            {"cg", "block_jacobi:cholesky"},
-            {"cg", "additive_schwarz:cholesky,restricted=0,overlap=2"},
-            {"cg", "amg"},
-            {"gmres", replicated}};
+    std::vector<Way> ways{
+        {"cg", "jacobi"}, {"cg", polynomial}, {"cg", "block_jacobi:ic0"}, {"gmres", with_threshold}, {"cg", multigrid}};
+    if (sizes.ranks == 1) {
+        ways.push_back({"gmres", "block_jacobi:cholesky"});
+        ways.push_back({"gmres", "block_jacobi:lu"});
+    } else {
+        ways.push_back({"cg", "block_jacobi:cholesky"});
+        ways.push_back({"cg", "additive_schwarz:cholesky,restricted=0,overlap=2"});
+        ways.push_back({"gmres", replicated});
+    }
+    return ways;
 }
 
 std::vector<Way> not_definite(const Sizes& sizes) {
     if (sizes.ranks == 1)
-        return {
-            {"gmres", "block_jacobi:lu"}, {"minres", "jacobi"}, {"minres", "none"}, {"bicgstab", "block_jacobi:ilut"}};
+        return {{"gmres", "block_jacobi:lu"}, {"minres", "jacobi"}, {"minres", "none"}, {"bicgstab", with_threshold}};
     return {{"minres", "jacobi"},
             {"minres", "none"},
             {"gmres", replicated},
             {"gmres", "additive_schwarz:lu,overlap=2"},
-            {"bicgstab", "additive_schwarz:ilut"}};
+            {"bicgstab", overlapping}};
 }
 
-std::vector<Way> unsymmetric(const Structure& structure, const Sizes& sizes, const PartTimes& parts) {
+std::vector<Way> unsymmetric(const Structure& structure, const Sizes& sizes) {
     std::vector<Way> ways;
     if (structure.zero_diagonal == 0) ways = {{"bicgstab", "jacobi"}, {"bicgstab", "block_jacobi:ilu0"}};
-    ways.push_back({"bicgstab", "block_jacobi:ilut"});
+    ways.push_back({"bicgstab", with_threshold});
     if (structure.like_grid()) {
-        ways.push_back({"bicgstab", "chebyshev"});
-        ways.push_back({"bicgstab", "amg"});
+        ways.push_back({"bicgstab", polynomial});
+        ways.push_back({"bicgstab", multigrid});
     }
-    if (sizes.ranks == 1) {
-        ways.push_back({"gmres", "block_jacobi:lu"});
-    } else {
-        ways.push_back({"bicgstab", "additive_schwarz:ilut"});
+    if (sizes.ranks > 1) {
+        ways.push_back({"bicgstab", overlapping});
         ways.push_back({"bicgstab", "additive_schwarz:lu,overlap=2"});
-        ways.push_back({"gmres", replicated});
     }
-    if (parts.reduction > parts.product)  // GMRES has the fewest reductions, in blocks
-        for (std::size_t i = 0, all = ways.size(); i < all; ++i)
-            if (ways[i].method == "bicgstab" && ways[i].precond != "jacobi") ways.push_back({"gmres", ways[i].precond});
+    ways.push_back({"gmres", sizes.ranks == 1 ? std::string_view("block_jacobi:lu") : replicated});
     return ways;
 }
 
-std::vector<Expectation> expected(const std::vector<Way>& ways, const Structure& structure, const Sizes& sizes,
-                                  const PartTimes& parts) {
+/// Each way with the family that is the quickest with it, in the order of ways.
+std::vector<Expectation> expected_of_all(const std::vector<Way>& ways, const Structure& structure, const Sizes& sizes,
+                                         const PartTimes& parts) {
     std::vector<Expectation> all;
     constexpr double enough_levels = 1000;
     for (const auto& [method, precond] : ways) {
-        if (precond == "amg" && (!amg_is_built() || sizes.rows < enough_levels)) continue;
+        if (precond == multigrid && (!amg_is_built() || sizes.rows < enough_levels)) continue;
         if (precond == replicated && sizes.rows > most_replicated) continue;
         if (precond == "block_jacobi:lu" && sizes.rows > most_direct) continue;
         if (precond == "jacobi" && structure.positive_diagonal != structure.rows && method != "bicgstab" &&
             !structure.negative())
             continue;
-        NextStep step;
-        step.method = method;
-        step.precond = precond;
-        all.push_back(expectation(structure, sizes, parts, step));
+        const auto expect = [&](std::string_view family) {
+            NextStep step;
+            step.method = family;
+            step.precond = precond == "jacobi" && sizes.constant_diagonal ? "none" : precond;
+            return expectation(structure, sizes, parts, step);
+        };
+        auto way = expect(method);
+        // GMRES has the fewest reductions, in blocks, and one product an iteration.
+        if (method == "cg" || method == "bicgstab")
+            if (auto other = expect("gmres"); other.seconds() < way.seconds()) way = std::move(other);
+        all.push_back(std::move(way));
     }
-    // Iterations are assumed and may be several times as many; what a direct solve takes is known where hardly more
-    // than its few reductions count.
-    constexpr double risk = 1.5;
-    std::ranges::stable_sort(all, {}, [](const Expectation& each) {
-        const bool known = each.iterations <= 1 && each.setup < each.outside;
-        return (known ? 1 : risk) * each.seconds();
-    });
     return all;
+}
+
+/// By what each loses to the quickest, in the mean of how hard the system may be: for that is not known.
+std::vector<Expectation> expected(const std::vector<Way>& ways, const Structure& structure, const Sizes& sizes,
+                                  const PartTimes& parts) {
+    const double usual = assumed_difficulty(structure, sizes), unsure = sizes.difficulty ? 1.5 : 3;
+    auto all = expected_of_all(ways, structure, sizes, parts);
+    constexpr double most = 3;    // then something else is gone on with
+    constexpr double risk = 0.3;  // of what the set-up of factors that were not counted is assumed to take
+    std::vector<double> loss(all.size());
+    for (const double hard : {1 / unsure, 1.0, unsure}) {
+        auto then = sizes;
+        then.difficulty = hard * usual;
+        const auto times = expected_of_all(ways, structure, then, parts);
+        const double least = std::ranges::min(times, {}, &Expectation::seconds).seconds();
+        for (std::size_t k = 0; k < all.size(); ++k) {
+            const double seconds =
+                times[k].seconds() + (is_direct(all[k].step) && !sizes.factors ? risk * times[k].setup : 0);
+            loss[k] += std::min(most, seconds / least);
+        }
+    }
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t k) { return loss[k]; });
+    std::vector<Expectation> ranked;
+    for (const auto k : order) ranked.push_back(std::move(all[k]));
+    return ranked;
 }
 
 }  // namespace
 
 std::vector<Expectation> candidates(const Structure& structure, const Sizes& sizes, const PartTimes& parts) {
-    if (!structure.symmetric()) return expected(unsymmetric(structure, sizes, parts), structure, sizes, parts);
+    if (!structure.symmetric()) return expected(unsymmetric(structure, sizes), structure, sizes, parts);
     return expected(structure.may_be_definite() ? definite(sizes) : not_definite(sizes), structure, sizes, parts);
 }
 

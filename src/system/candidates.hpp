@@ -9,13 +9,22 @@
 
 namespace stretto {
 
+/// Complete factors of a matrix: what a symbolic factorisation says.
+struct FactorCounts {
+    double entries = 0;  ///< of L
+    double work = 0;     ///< additions, multiplications and divisions of L and U
+};
+
 /// How large the system is for a rank.
 struct Sizes {
     double rows = 0, nonzeros = 0;  ///< of all ranks
     int ranks = 1;
-    /// How hard the system is: iterations that the family takes with Jacobi's preconditioner. Nothing: assumed by the
-    /// structure, until an attempt tells.
+    /// How hard the system is: iterations of CG, or what a method has for so many of them, with Jacobi's
+    /// preconditioner. Nothing: assumed by the structure, until a trial or an attempt tells.
     std::optional<double> difficulty = {};
+    bool constant_diagonal = false;  ///< for which Jacobi's preconditioner does nothing
+    double profile = 1e300;          ///< entries of L at most: from the first of a row to its diagonal, of a rank
+    std::optional<FactorCounts> factors = {};  ///< of one rank's rows and columns; nothing: assumed by the structure
 };
 
 /// What may solve a system of this structure, by what each is expected to take, the quickest first: families by their
@@ -25,6 +34,12 @@ std::vector<Expectation> candidates(const Structure& structure, const Sizes& siz
 
 /// The same where CG found the matrix not to be definite.
 std::vector<Expectation> indefinite_candidates(const Structure& structure, const Sizes& sizes, const PartTimes& parts);
+
+/// One block of complete factors for all: a direct solve.
+bool is_direct(const NextStep& step);
+
+/// Of these sizes, or what is assumed by the structure.
+double assumed_difficulty(const Structure& structure, const Sizes& sizes);
 
 /// How hard a system is of which this step would take so many iterations; nothing: such a step does not tell.
 std::optional<double> difficulty(const Structure& structure, const NextStep& step, double iterations);

@@ -7,18 +7,17 @@
 
 #include "candidates.hpp"
 #include "linear_system_parts.hpp"
+#include "local_trial.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/driver/check.hpp"
 #include "stretto/driver/registry.hpp"
+#include "stretto/model/probe.hpp"
 #include "stretto/system/advice.hpp"
 
 namespace stretto {
 namespace {
 
-Sizes sizes_of(const CsrMatrix<double>& A) {
-    return {
-        .rows = static_cast<double>(A.rows()), .nonzeros = static_cast<double>(A.nonzeros()), .ranks = A.comm().size()};
-}
+constexpr double usual_rtol = 1e-8;  // the tolerance is not known before a solve: what is mostly asked for
 
 bool symmetric_precond(const std::string& precond) {
     return choose_preconditioner(precond, MatrixKind::sparse).symmetric();
@@ -38,8 +37,12 @@ void LinearSystem::Parts::choose_by_structure() {
 }
 
 const PartTimes& LinearSystem::Parts::times(int columns) {
+    const auto& A = prepared->matrix();
+    sizes.rows = static_cast<double>(A.rows());
+    sizes.nonzeros = static_cast<double>(A.nonzeros());
+    sizes.ranks = comm.size();
     if (choice.parts.columns != columns || choice.parts.product == 0)
-        choice.parts = part_times(comm, prepared->matrix(), columns, options.machine ? &*options.machine : nullptr);
+        choice.parts = part_times(comm, A, columns, options.machine ? &*options.machine : nullptr);
     return choice.parts;
 }
 
@@ -49,18 +52,73 @@ double LinearSystem::Parts::preconditioner_seconds() const {
     return choice.parts.preconditioner(bytes);
 }
 
-/// The preconditioner, where it is left open.
-void LinearSystem::Parts::choose() {
-    if (!chosen_precond) return make_preconditioner();
-    const auto start = Clock::now();
-    auto ranked = candidates(structure, sizes_of(prepared->matrix()), times(options.columns));
-    std::erase_if(ranked, [&](const Expectation& each) {  // that the methods asked for do not take
+/// What may solve the system, by all that is known of it; without what the methods asked for do not take.
+std::vector<Expectation> LinearSystem::Parts::candidates_now() const {
+    auto ranked = candidates(structure, sizes, choice.parts);
+    std::erase_if(ranked, [&](const Expectation& each) {
         return std::ranges::any_of(options.methods, [&](const std::string& asked) {
             return asked != automatic && choose_method(without_automatic(asked)).method->needs != Needs::any &&
                    !symmetric_precond(each.step.precond);
         });
     });
     if (ranked.empty()) ranked.emplace_back();
+    return ranked;
+}
+
+/// Collective. Some iterations with Jacobi's preconditioner on each rank's rows alone, and a symbolic factorisation of
+/// them, as far as the budget goes: a part of what the solve is expected to take.
+void LinearSystem::Parts::try_and_count(std::vector<Expectation>& ranked) {
+    constexpr double to_start = 4e-5, few = 10, most = 60;  // seconds; iterations
+    const auto& A = prepared->matrix();
+    const auto& parts = choice.parts;
+    double budget = options.trial_budget * ranked.front().seconds();
+    if (comm.size() > 1) budget -= parts.reduction;  // what ranks have found out
+    const auto direct = std::ranges::find_if(ranked, [](const Expectation& each) { return is_direct(each.step); });
+    constexpr double in_sight = 4;  // times what the best is expected to take
+    const double counting = seconds_to_count(structure, sizes);
+    const bool counts =
+        direct != ranked.end() && direct->seconds() < in_sight * ranked.front().seconds() && counting < budget;
+    if (counts) budget -= counting;
+    const bool twice = !structure.symmetric();
+    const double iteration = (twice ? 2 : 1) * parts.product / parts.columns +
+                             (twice ? 20 : 12) * (parts.vector / parts.columns + parts.kernel);
+    const double iterations = std::min(most, std::floor((budget - to_start) / iteration));
+    const bool tries =
+        !sizes.difficulty && iterations >= few && (!structure.symmetric() || structure.may_be_definite());
+    if (!counts && !tries) return;
+    LocalFindings mine;
+    if (counts) mine.factors = count_factors(A);
+    if (tries)
+        mine.trial = try_jacobi(A, !twice, !structure.null_vectors.empty(), static_cast<int>(iterations), usual_rtol);
+    const auto [factors, trial] = of_all_ranks(comm, mine);
+    if (counts) {
+        sizes.factors = factors;
+        const double entries = 2 * factors.entries * comm.size();
+        choice.trials.push_back(fmt::format("complete factors: {:.3g} entries, {:.3g} for each of A", entries,
+                                            entries / std::max(1.0, sizes.nonzeros)));
+    }
+    if (tries && trial.indefinite) {
+        choice.trials.emplace_back("not definite: a few iterations of CG on the rows of a rank show it");
+        ranked = indefinite_candidates(structure, sizes, parts);
+        return;
+    }
+    if (tries) {
+        sizes.difficulty = difficulty_after(trial, structure, sizes, usual_rtol);
+        choice.trials.push_back(fmt::format("trial: {} iterations with jacobi on the rows of a rank come to {:.1e}",
+                                            trial.iterations, trial.residual));
+    }
+    ranked = candidates_now();
+}
+
+/// The preconditioner, where it is left open.
+void LinearSystem::Parts::choose() {
+    if (!chosen_precond) return make_preconditioner();
+    const auto start = Clock::now();
+    times(options.columns);
+    look_at_rows(prepared->matrix(), sizes);
+    sizes.difficulty = difficulty_by_dominance(prepared->matrix(), usual_rtol);
+    auto ranked = candidates_now();
+    if (options.trial_budget > 0 && ranked.size() > 1) try_and_count(ranked);
     choice.expected = ranked.front();
     choice.runners_up.assign(ranked.begin() + 1, ranked.end());
     const auto prepare = choice.prepare;
@@ -73,6 +131,22 @@ void LinearSystem::Parts::choose() {
     if (!take_next(Status::breakdown, std::string(automatic))) throw InputError(refused);
 }
 
+/// Collective. How reductions advance behind work, where the solve is expected to wait for them so long that to find
+/// out is within the budget.
+void LinearSystem::Parts::choose_progress() {
+    constexpr double probing = 0.05;  // seconds, at most
+    auto* const mpi = dynamic_cast<MpiComm*>(&comm);
+    const double waiting = choice.expected.iterations * choice.parts.reduction;
+    if (!mpi || !options.probe || comm.size() == 1 || choice.parts.of_machine || mpi->progresses() ||
+        options.trial_budget * waiting < probing)
+        return;
+    options.probe = false;
+    const auto found = probe(comm, *mpi);
+    mpi->set_progress(found.choice());
+    choice.parts.remains = found.hides() ? std::clamp(found.remains(), 0.0, 1.0) : 1;
+    choice.trials.push_back("progress mode " + to_string(found));
+}
+
 /// The method, or its depth, where that is left open: `method` becomes the name of one, or stays `auto`.
 void LinearSystem::Parts::settle(std::string& method, int columns) {
     const bool open = method == automatic;
@@ -82,14 +156,14 @@ void LinearSystem::Parts::settle(std::string& method, int columns) {
     }
     const auto start = Clock::now();
     times(columns);
+    choose_progress();
     const double seconds = preconditioner_seconds();
     if (!open) {
         method = choice.method = with_depth(choice.parts, method, seconds);
         choice.reasons = {why_method(choice.parts, method, seconds)};
         return;
     }
-    choice.expected =
-        chosen_precond ? choice.expected : expectation(structure, sizes_of(prepared->matrix()), choice.parts, choice);
+    choice.expected = chosen_precond ? choice.expected : expectation(structure, sizes, choice.parts, choice);
     choose_method_of_family(seconds);
     choice.seconds += all_max(comm, to_seconds(Clock::now() - start));
 }
@@ -104,6 +178,7 @@ void LinearSystem::Parts::choose_method_of_family(double seconds) {
     choice.expected.iteration = first.iteration;
     choice.expected.outside = first.outside;
     choice.reasons = {choice.why, why_method(choice.parts, choice.method, seconds)};
+    choice.reasons.insert(choice.reasons.end(), choice.trials.begin(), choice.trials.end());
 }
 
 /// What would be tried next; null: nothing is left.
@@ -121,10 +196,10 @@ std::optional<double> LinearSystem::Parts::difficulty_by(double iterations) cons
 /// What has not been tried is expected to take what a system so hard takes.
 void LinearSystem::Parts::expect_of(std::optional<double> difficulty) {
     if (!difficulty) return;
-    auto sizes = sizes_of(prepared->matrix());
-    sizes.difficulty = difficulty;
+    auto now = sizes;
+    now.difficulty = difficulty;
     for (auto& each : choice.runners_up)
-        if (!each.left) each = expectation(structure, sizes, choice.parts, each.step);
+        if (!each.left) each = expectation(structure, now, choice.parts, each.step);
     std::ranges::stable_sort(choice.runners_up, {}, &Expectation::seconds);
 }
 
@@ -153,7 +228,7 @@ void LinearSystem::Parts::expect_indefinite() {
             return other.step.method == step.method && other.step.precond == step.precond;
         });
     };
-    for (auto& each : indefinite_candidates(structure, sizes_of(prepared->matrix()), choice.parts))
+    for (auto& each : indefinite_candidates(structure, sizes, choice.parts))
         if (!known(each.step)) others.push_back(std::move(each));
     std::ranges::stable_sort(others, {}, &Expectation::seconds);
 }

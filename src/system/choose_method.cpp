@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "stretto/core/spec.hpp"
@@ -70,18 +71,77 @@ bool has_option(const Method& method, std::string_view name) {
     return std::ranges::count(method.options, name, &OptionInfo::name) > 0;
 }
 
-/// About the same as iteration_seconds, by the row of the method alone: for solves that take no longer than its text.
-double about(const PartTimes& parts, const std::string& chosen, double preconditioner) {
-    const Spec spec = parse_spec(chosen);
-    const Method& row = find_method(spec.name);
-    const Options options(spec, row.options);
-    const bool deep = has_option(row, "l"), blocks = has_option(row, "t");  // of l blocks one is being made
-    const double in_flight = deep ? std::max(1.0, options.number("l") - (blocks ? 1 : 0)) : 1;
-    const double moved = 5 + 1.5 * std::min(12, row.vectors(options, preconditioner > 0));  // vectors
-    const double work = row.applies * parts.product + row.preconditionings * preconditioner + moved * parts.vector;
+/// A method of a family, as the registry has it.
+struct Row {
+    std::string_view name;
+    const Method* method;
+    double applies, preconditionings, reductions;
+    bool hides, hides_preconditioned;
+    double moved, moved_preconditioned;  // vectors
+    double in_flight;                    // reductions
+    double block;                        // iterations that come together
+    double restart;                      // iterations from one to the next; 0: there are none
+
+    explicit Row(std::string_view text) : name(text) {
+        const Spec spec = parse_spec(std::string(text));
+        method = &find_method(spec.name);
+        const Options options(spec, method->options);
+        applies = method->applies;
+        preconditionings = method->preconditionings;
+        reductions = method->reductions;
+        hides = method->hidden_reductions > 0;
+        hides_preconditioned = method->hidden_reductions_preconditioned > 0;
+        const auto vectors = [&](bool preconditioned) {
+            return 4 + 1.2 * std::min(12, method->vectors(options, preconditioned));
+        };
+        moved = vectors(false);
+        moved_preconditioned = vectors(true);
+        const bool deep = has_option(*method, "l"), blocks = has_option(*method, "t");
+        in_flight = deep ? std::max(1.0, options.number("l") - (blocks ? 1 : 0)) : 1;  // of l blocks one is being made
+        block = has_option(*method, "s") ? options.number("s") : blocks ? options.number("t") : 1;
+        restart = has_option(*method, "m") ? options.number("m") : 0;
+    }
+};
+
+/// Read once in a program.
+const std::vector<Row>& rows_of(const std::string& classic) {
+    static std::map<std::string, std::vector<Row>> known;
+    auto& rows = known[classic];
+    if (rows.empty())
+        for (const auto name : family(classic)) rows.emplace_back(name);
+    return rows;
+}
+
+/// About the same as iteration_seconds, by the row of the method alone.
+double about(const PartTimes& parts, const Row& row, double preconditioner) {
+    const double moved = preconditioner > 0 ? row.moved_preconditioned : row.moved;
+    const double work =
+        row.applies * parts.product + row.preconditionings * preconditioner + moved * parts.vector + 3 * parts.kernel;
     const double sums = row.reductions * parts.reduction;
-    if ((preconditioner > 0 ? row.hidden_reductions_preconditioned : row.hidden_reductions) == 0) return work + sums;
-    return std::max(work + parts.remains * sums, sums / in_flight);
+    if (!(preconditioner > 0 ? row.hides_preconditioned : row.hides)) return work + sums;
+    return std::max(work + parts.remains * sums, sums / row.in_flight);
+}
+
+constexpr double little = 0.3;  // of the work of an iteration: a reduction that is not worth a look at other methods
+constexpr double at_both_ends = 3;  // reductions
+constexpr double a_block = 5;       // iterations: of fewer GMRES methods that work in blocks make no whole one
+constexpr double of_restart = 2;    // reductions: a restart waits for its residual and its first vector
+
+bool is_worth_a_look(const PartTimes& parts, double preconditioner) {
+    return parts.reduction > little * (parts.product + preconditioner);
+}
+
+/// What an iteration takes, and what is outside of iterations.
+Expectation expected_of(const PartTimes& parts, const Row& row, double iteration, double iterations) {
+    Expectation way;
+    way.step.method = row.name;
+    way.iteration = iteration;
+    if (row.restart > 0 && iterations > row.restart) way.iteration += of_restart * parts.reduction / row.restart;
+    way.iterations = iterations;
+    // Of the last block part is done in vain; blocks wait once more at the start, and those in a pipeline of CG twice.
+    const double before = row.block == 1 ? 0 : row.method->name == "pipelined_s_step_cg" ? 3 : 1;
+    way.outside = (at_both_ends + before) * parts.reduction + parts.product + (row.block - 1) / 2 * iteration;
+    return way;
 }
 
 }  // namespace
@@ -101,39 +161,42 @@ double iteration_seconds(const PartTimes& parts, const std::string& method, doub
     return time(traced(method, preconditioner > 0), 1).total();
 }
 
+Expectation quickest_of_family(const PartTimes& parts, const std::string& classic, double preconditioner,
+                               double iterations) {
+    const auto& rows = rows_of(classic);
+    const bool look = is_worth_a_look(parts, preconditioner) && !(classic == "gmres" && iterations < a_block);
+    std::optional<Expectation> best;
+    for (const auto& row : rows) {
+        if (row.hides && parts.remains >= 1) continue;
+        auto way = expected_of(parts, row, about(parts, row, preconditioner), iterations);
+        if (!best || way.seconds() < best->seconds()) best = std::move(way);
+        if (!look) break;  // the first is the classic one
+    }
+    return *best;
+}
+
 std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string& classic, const std::string& precond,
                                       double preconditioner, double iterations, bool transposes) {
-    constexpr double little = 0.3;      // of the work of an iteration: not worth a look at other methods
-    constexpr double at_both_ends = 3;  // reductions
-    constexpr double a_block = 5;       // iterations: of fewer GMRES methods that work in blocks make no whole one
     constexpr double budget = 0.05, a_trace = 5e-4;  // of the solve, for the model, and seconds for a method
     const double work = parts.product + preconditioner;
-    const bool look = parts.reduction > little * work;
+    const bool look = is_worth_a_look(parts, preconditioner);
+    const auto& rows = rows_of(classic);
     const bool model =
-        look && budget * iterations * (work + parts.reduction) > a_trace * static_cast<double>(family(classic).size());
+        look && budget * iterations * (work + parts.reduction) > a_trace * static_cast<double>(rows.size());
     std::vector<Expectation> ranked;
-    for (const auto name : family(classic)) {
-        const std::string method(name);
-        const Spec spec = parse_spec(method);
-        const Method& row = find_method(spec.name);
-        if ((row.hidden_reductions > 0 && parts.remains >= 1) || (row.transpose && !transposes)) continue;
-        if (method != classic && (!look || (classic == "gmres" && iterations < a_block))) continue;
-        const auto seconds = [&](const std::string& of) {
-            return model ? iteration_seconds(parts, of, preconditioner) : about(parts, of, preconditioner);
+    for (const auto& row : rows) {
+        if ((row.hides && parts.remains >= 1) || (row.method->transpose && !transposes)) continue;
+        if (row.name != classic && (!look || (classic == "gmres" && iterations < a_block))) continue;
+        const auto seconds = [&](const Row& of) {
+            return model ? iteration_seconds(parts, std::string(of.name), preconditioner)
+                         : about(parts, of, preconditioner);
         };
-        Expectation way;
-        way.step.method = method;
+        auto way = expected_of(parts, row, seconds(row), iterations);
         way.step.precond = precond;
-        way.iteration = seconds(method);
-        if (has_option(row, "m")) {  // a restart waits for its residual and its first vector
-            constexpr double of_restart = 2;
-            way.iteration += of_restart * parts.reduction / Options(spec, row.options).number("m");
-        }
-        way.iterations = iterations;
-        way.outside = at_both_ends * parts.reduction + parts.product;
-        if (row.name == "deep_pipelined_cg") {  // what leads into it has one reduction in flight
-            const double lead = std::min(iterations, Options(Spec{}, row.options).number("warmup"));
-            way.outside += lead * std::max(0.0, seconds("pipelined_cg") - way.iteration);
+        if (row.method->name == "deep_pipelined_cg") {  // what leads into it has one reduction in flight
+            const double lead = std::min(iterations, Options(Spec{}, row.method->options).number("warmup"));
+            const auto entry = std::ranges::find(rows, std::string_view("pipelined_cg"), &Row::name);
+            way.outside += lead * std::max(0.0, seconds(*entry) - way.iteration);
         }
         ranked.push_back(std::move(way));
     }

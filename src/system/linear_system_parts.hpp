@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "candidates.hpp"
 #include "known_null_space.hpp"
 #include "stretto/system/linear_system.hpp"
 
@@ -68,6 +69,9 @@ struct LinearSystem::Parts {
     void try_out(Expectation& candidate, MultiVector<const double> b, MultiVector<double> x, const SolveOptions& asked,
                  int iterations);
     const Expectation* next_candidate() const;
+    std::vector<Expectation> candidates_now() const;
+    void try_and_count(std::vector<Expectation>& ranked);
+    void choose_progress();
     std::optional<double> difficulty_by(double iterations) const;
     void expect_of(std::optional<double> difficulty);
     void expect_indefinite();
@@ -83,6 +87,7 @@ struct LinearSystem::Parts {
     Structure structure;
     Choice choice;
     bool chosen_precond = false;  // it was left open
+    Sizes sizes;                  // and what trials have told
     KnownNullSpace null_space;
     bool negated = false;
     std::unique_ptr<PreparedSystem> prepared;

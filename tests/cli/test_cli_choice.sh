@@ -28,6 +28,14 @@ check "for people" says out '^choice: .* with '
 check "with the times that decided" says out 'reduction .*, product '
 check "and what the others were expected to take" says out 'others were expected to take: '
 
+# ---- trials before the choice ----
+check "no budget for trials" solves 2 solve poisson2d:40 --machine machine.json --trial-budget 0 --json run.json
+check "means none" holds run.json "not any('trial' in reason for reason in r['choice']['reasons'])"
+check "half of the solve" solves 2 solve poisson2d:40 --machine machine.json --trial-budget 0.5 --json run.json
+check "means some, and they are told" holds run.json "any('trial: ' in reason for reason in r['choice']['reasons'])"
+check "more than the solve" exits 2 1 solve poisson2d:10 --trial-budget 2
+check "is refused" says err "a part from 0 to 1"
+
 # ---- depth ----
 for method in deep_pipelined_cg:l=auto pipelined_gmres:l=auto s_step_cg:s=auto pipelined_s_step_cg:l=auto,s=auto; do
   check "$method" solves 2 solve poisson2d:30 --method $method --emulate-latency 200us --json run.json

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/system/choice.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/latency_comm.hpp"
@@ -95,7 +98,7 @@ LinearSystem not_definite(Comm& comm, SystemOptions options) {
 
 TEST(Choice, ChangesItsMindAtARestart) {
     MpiComm comm;
-    auto system = not_definite(comm, {.precond = "auto", .machine = slow_network()});
+    auto system = not_definite(comm, {.precond = "auto", .machine = slow_network(), .trial_budget = 0});
     std::vector<double> b(static_cast<std::size_t>(system.local_rows())), x(b.size());
     for (std::size_t i = 0; i < b.size(); ++i)
         b[i] = uniform(3, system.partition().first(comm.rank()) + static_cast<Global>(i));
@@ -119,6 +122,80 @@ TEST(Choice, ChangesItsMindAtARestart) {
     EXPECT_TRUE(system.choice().changes.empty());
 }
 
+TEST(Choice, ATrialShowsWhatIsNotDefinite) {
+    MpiComm mpi;
+    LatencyComm comm(mpi, parse_latency("20ms"));
+    auto system = not_definite(comm, {.precond = "auto", .machine = slow_network(), .trial_budget = 0.9});
+    EXPECT_NE(system.choice().method, "cg");
+    ASSERT_FALSE(system.choice().trials.empty());
+    EXPECT_NE(system.choice().trials.back().find("not definite"), std::string::npos) << system.choice().trials.back();
+}
+
+TEST(Choice, TriesWithinItsBudget) {
+    MpiComm comm;
+    const auto choice = [&](double budget) {
+        const auto system = LinearSystem::load(comm, "poisson2d:40",
+                                               {.precond = "auto", .machine = slow_network(), .trial_budget = budget});
+        for (const auto& trial : system.choice().trials) EXPECT_EQ(trial, broadcast(comm, trial, 0));
+        return system.choice();
+    };
+    EXPECT_TRUE(choice(0).trials.empty());
+    EXPECT_TRUE(choice(1e-4).trials.empty());
+    EXPECT_FALSE(choice(0.5).trials.empty());
+}
+
+TEST(Choice, FindsOutHowReductionsAdvanceWhereThatPays) {
+    MpiComm comm;
+    if (comm.size() > 2) GTEST_SKIP() << "the probe takes long where ranks share cores";
+    const auto told = [&](SystemOptions options) {
+        options.precond = "auto";
+        auto system = LinearSystem::load(comm, "poisson2d:40", std::move(options));
+        (void)system.solver({.method = "auto"});
+        return std::ranges::count_if(system.choice().trials, [](const std::string& trial) {
+            return trial.find("progress mode") != std::string::npos;
+        });
+    };
+    EXPECT_EQ(told({.probe = true}), 0);  // it takes longer than this solve
+    EXPECT_EQ(told({.trial_budget = 1e9}), 0);
+    EXPECT_EQ(told({.trial_budget = 1e9, .probe = true}), comm.size() > 1 ? 1 : 0);
+}
+
+/// A diagonal and one entry beside it.
+LinearSystem bidiagonal(Comm& comm, double diagonal, SystemOptions options) {
+    constexpr Global n = 2000;
+    std::vector<Entry<double>> entries;
+    if (comm.rank() == 0)
+        for (Global i = 0; i < n; ++i) {
+            entries.push_back({i, i, diagonal});
+            entries.push_back({i, (i * 7 + 1) % n, 1});
+        }
+    return LinearSystem::from_entries(comm, n, std::move(entries), std::move(options));
+}
+
+TEST(Choice, KnowsADiagonalThatOutweighsTheRest) {
+    MpiComm comm;
+    const auto by = [&](double diagonal) {
+        return bidiagonal(comm, diagonal, {.precond = "auto", .machine = slow_network(), .trial_budget = 0})
+            .choice()
+            .expected;
+    };
+    EXPECT_LT(by(1000).iterations, 20);
+    const auto weaker = by(1.5);
+    EXPECT_TRUE(weaker.step.precond != "jacobi" || weaker.iterations > 20) << weaker.iterations;
+}
+
+TEST(Choice, CountsTheFactorsOfADirectSolve) {
+    MpiComm mpi;
+    LatencyComm comm(mpi, parse_latency("20ms"));
+    const auto system = not_definite(comm, {.precond = "auto", .machine = slow_network(), .trial_budget = 0.9});
+    const auto& trials = system.choice().trials;
+    ASSERT_FALSE(trials.empty());
+    // A tridiagonal matrix of 300 rows: no fill, an entry of L in each row but the first of a rank.
+    const int rows = (300 + comm.size() - 1) / comm.size();
+    const auto expected = fmt::format("complete factors: {} entries", 2 * comm.size() * (rows - 1));
+    EXPECT_EQ(trials.front().substr(0, expected.size()), expected);
+}
+
 /// Iterations that are assumed before anything has run.
 double assumed(Comm& comm, const std::string& problem, const std::string& precond) {
     const auto system = LinearSystem::load(comm, problem, {.precond = "auto", .machine = slow_network()});
@@ -133,7 +210,8 @@ double assumed(Comm& comm, const std::string& problem, const std::string& precon
 TEST(Choice, ExpectsMoreOfIncompleteFactorsWhereRowsCoupleAlongLines) {
     MpiComm comm;
     const auto gain = [&](const std::string& problem) {
-        return assumed(comm, problem, "jacobi") / assumed(comm, problem, "block_jacobi:ic0");
+        return assumed(comm, problem, "none") /
+               assumed(comm, problem, "block_jacobi:ic0");  // their diagonal is constant
     };
     EXPECT_GT(gain("aniso2d:60"), 2 * gain("poisson2d:60"));
     EXPECT_GT(gain("poisson2d:60"), 1.5);

@@ -25,6 +25,7 @@ struct SparseArguments : SolveArguments {
     std::string prepare;  ///< steps with commas between
     std::string null_space = "auto";
     std::string storage = "auto", device = "cpu", execution = "threads";
+    double trial_budget = 0.05;
 };
 
 void add(CLI::App& app, SparseArguments& solve) {
@@ -54,6 +55,10 @@ void add(CLI::App& app, SparseArguments& solve) {
             "A file of stretto machine: auto chooses by its times, the same in every run; else, keep what is measured "
             "of "
             "the machine in this JSON file");
+    app.add_option("--trial-budget", solve.trial_budget,
+                   "What auto may take for trials before it chooses, as a part of what the solve is expected to take")
+        ->check(number(0, 1, "a part from 0 to 1"))
+        ->capture_default_str();
     app.add_option("--prepare", solve.prepare,
                    "Steps before: equilibrate, rcm, and metis or nonzeros, with commas between");
     app.add_option("--null-space", solve.null_space,
@@ -198,7 +203,9 @@ int run(const Context& context, const SparseArguments& given) {
                          .keep_entries = false,
                          .device = device,
                          .methods = arguments.methods,
-                         .machine = machine});
+                         .machine = machine,
+                         .trial_budget = arguments.trial_budget,
+                         .probe = arguments.comm.progress_mode == automatic && !machine});
     check_interrupt(comm, context.interrupt);
 
     const int columns = b.columns;

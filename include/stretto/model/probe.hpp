@@ -19,6 +19,8 @@ struct Probe {
     /// The mode that hides most; `none` where no other is clearly better. Without gammas the library's own progress,
     /// where it is on, or `poll`.
     ProgressMode choice() const;
+    /// γ of that mode: 0 where it is not known.
+    double remains() const;
     /// Whether the chosen mode hides anything to speak of, or may: without gammas that is not known.
     bool hides() const;
 };

@@ -60,7 +60,8 @@ struct Choice : NextStep {
     Expectation expected;                 ///< of what was chosen
     std::vector<Expectation> methods;     ///< of the family, with the same preconditioner, the quickest first
     std::vector<Expectation> runners_up;  ///< with other preconditioners, the quickest first
-    std::vector<std::string> reasons;     ///< sentences
+    std::vector<std::string> trials;      ///< what was found out before the choice, in sentences
+    std::vector<std::string> reasons;     ///< sentences, those of the trials last
     std::vector<std::string> changes;     ///< of mind, while it ran
 };
 
@@ -71,6 +72,11 @@ double iteration_seconds(const PartTimes& parts, const std::string& method, doub
 /// iterations. `transposes`: the preconditioner has a transpose.
 std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string& classic, const std::string& precond,
                                       double preconditioner, double iterations, bool transposes = true);
+
+/// The same for the quickest alone, about as quickly as it is said: the time of an iteration by the methods' rows in
+/// the registry, and not by their texts. No method is named.
+Expectation quickest_of_family(const PartTimes& parts, const std::string& classic, double preconditioner,
+                               double iterations);
 
 /// Why a method, in one sentence with the times that decided.
 std::string why_method(const PartTimes& parts, const std::string& method, double preconditioner);

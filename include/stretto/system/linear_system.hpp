@@ -44,6 +44,11 @@ struct SystemOptions {
     Progress reading = {};                  ///< of load()
     /// For auto: what is chosen by its times, and not by times measured here, is the same in every run.
     std::optional<KnownMachine> machine = {};
+    /// For auto: what trials before the choice may take, as a part of what the solve is expected to take; 0: none.
+    double trial_budget = 0.05;
+    /// For auto: whether the progress mode of an MpiComm is measured and set where nothing lets reductions advance, the
+    /// solve is expected to wait for them, and the budget allows it.
+    bool probe = false;
 };
 
 class SystemSolver;
