@@ -15,7 +15,7 @@
 namespace stretto {
 
 /// Products with a sparse matrix as tasks: the exchange, which waits for the tiles that have rows for other ranks; the
-/// interior rows of each part, which wait for the tiles that their columns are in; the interface rows of each part,
+/// interior rows of each tile, which wait for the tiles that their columns are in; the interface rows of each tile,
 /// which wait for the exchange besides. What is seldom asked for runs alone.
 class TaskMatrix {
 public:
@@ -24,23 +24,24 @@ public:
     TaskMatrix(const CsrMatrix<double>& A, TaskGraph& graph) : A_(&A), graph_(&graph) {
         const Tiles tiles(A.local_rows(), graph.tiles());
         const auto& rows = A.rows_here();
-        for (int part = 0; part < A.threads(); ++part) {
-            Tiles::Set from(tiles), to(tiles);
+        for (int tile = 0; tile < graph.tiles(); ++tile) {
+            Tiles::Set from(tiles), to(tiles), from_interface(tiles), to_interface(tiles);
             const auto columns = [&](Tiles::Set& set, Index i) {
                 for (const Index column : rows.row(i).columns)
                     if (column < A.local_rows()) set.add(column);
             };
-            const auto intervals = rows.interior(part);
-            for (const auto [begin, end] : intervals)
-                for (Index i = begin; i < end; ++i) columns(from, i);
-            // A form may write between its rows, too.
-            if (!intervals.empty()) to.add(intervals.front().begin, intervals.back().end);
+            for (int part = tile * parts_of_a_task(); part < (tile + 1) * parts_of_a_task(); ++part) {
+                const auto intervals = rows.interior(part);
+                for (const auto [begin, end] : intervals)
+                    for (Index i = begin; i < end; ++i) columns(from, i);
+                // A form may write between its rows, too.
+                if (!intervals.empty()) to.add(intervals.front().begin, intervals.back().end);
+                rows.each_interface_row(part, [&](Index i) {
+                    columns(from_interface, i);
+                    to_interface.add(i);
+                });
+            }
             interior_.push_back({from.list(), to.list()});
-            Tiles::Set from_interface(tiles), to_interface(tiles);
-            rows.each_interface_row(part, [&](Index i) {
-                columns(from_interface, i);
-                to_interface.add(i);
-            });
             interface_.push_back({from_interface.list(), to_interface.list()});
         }
         Tiles::Set sent(tiles);
@@ -80,20 +81,26 @@ private:
         const CsrMatrix<double>* A = nullptr;
         MultiVector<double> x, y;
         std::optional<RowWork> work;
+        int parts_of_a_task = 1;
         std::atomic<int> left{0};  // tasks
 
         const RowWork* rows() const { return work ? &*work : nullptr; }
     };
+    int parts_of_a_task() const { return A_->threads() / graph_->tiles(); }
 
-    static void interior(void* of, int part) {
+    static void interior(void* of, int tile) {
         Call& call = *static_cast<Call*>(of);
-        call.A->rows_here().multiply_interior(part, nullptr, call.x, call.y, call.rows());
+        const int n = call.parts_of_a_task;
+        for (int part = tile * n; part < (tile + 1) * n; ++part)
+            call.A->rows_here().multiply_interior(part, nullptr, call.x, call.y, call.rows());
         call.left.fetch_sub(1, std::memory_order_acq_rel);
     }
-    static void interface(void* of, int part) {
+    static void interface(void* of, int tile) {
         Call& call = *static_cast<Call*>(of);
-        call.A->rows_here().multiply_interface(part, call.x, call.A->halo_values(call.x.columns()), call.y,
-                                               call.rows());
+        const int n = call.parts_of_a_task;
+        for (int part = tile * n; part < (tile + 1) * n; ++part)
+            call.A->rows_here().multiply_interface(part, call.x, call.A->halo_values(call.x.columns()), call.y,
+                                                   call.rows());
         call.left.fetch_sub(1, std::memory_order_acq_rel);
     }
     static Pending exchange(void* of) {
@@ -109,6 +116,7 @@ private:
         call.A = A_;
         call.x = on_host(x);
         call.y = on_host(y);
+        call.parts_of_a_task = parts_of_a_task();
         call.work.reset();
         if (work) call.work.emplace(*work);
         const void* const halo = this;  // what comes from other ranks, as a vector of one tile
@@ -118,23 +126,24 @@ private:
             graph_->writes(task, halo, 0);
             graph_->submit(task);
         }
-        of_parts(interior_, {interior, &call, 0, "product"}, x, y, nullptr, work);
-        of_parts(interface_, {interface, &call, 0, "product, interface"}, x, y, halo, work);
+        of_tiles(interior_, {interior, &call, 0, "product"}, x, y, nullptr, work);
+        of_tiles(interface_, {interface, &call, 0, "product, interface"}, x, y, halo, work);
     }
-    void of_parts(const std::vector<Places>& parts, TaskGraph::Work what, MultiVector<T> x, MultiVector<T> y,
+    void of_tiles(const std::vector<Places>& tiles, TaskGraph::Work what, MultiVector<T> x, MultiVector<T> y,
                   const void* halo, const RowWork* work) const {
-        for (const auto& places : parts) {
-            const int part = static_cast<int>(&places - parts.data());
+        auto &from = graph_->tiles_of(x.data()), &to = graph_->tiles_of(y.data());
+        // The last first, as groups do.
+        for (what.part = graph_->tiles() - 1; what.part >= 0; --what.part) {
+            const auto& places = tiles[static_cast<std::size_t>(what.part)];
             if (places.to.empty()) continue;
-            what.part = part;
             auto& task = graph_->task(what);
             if (halo) graph_->reads(task, halo, 0);
-            for (const int tile : places.from) graph_->reads(task, x.data(), tile);
-            for (const int tile : places.to) graph_->writes(task, y.data(), tile);
+            for (const int tile : places.from) graph_->reads(task, from, tile);
+            for (const int tile : places.to) graph_->writes(task, to, tile);
             if (work) {
                 graph_->together()->join(task, places.to);
                 // The dot products of a part add up in one place.
-                graph_->writes(task, &places_of_sums_, part);
+                graph_->writes(task, &places_of_sums_, what.part);
             }
             graph_->submit(task);
         }
@@ -142,7 +151,7 @@ private:
 
     const CsrMatrix<double>* A_;
     TaskGraph* graph_;
-    std::vector<Places> interior_, interface_;  // by part
+    std::vector<Places> interior_, interface_;  // by tile
     std::vector<int> sent_;
     int tasks_ = 0;
     char places_of_sums_ = 0;

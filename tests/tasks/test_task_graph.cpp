@@ -67,6 +67,35 @@ TEST_P(TaskGraphs, GiveWhatTheOrderOfSubmissionGives) {
     EXPECT_EQ(values, expected);
 }
 
+TEST_P(TaskGraphs, EndBehindAllThatTheyWaitFor) {
+    constexpr int rounds = 300, tasks = 12;
+    TaskGraph graph(threads, tasks, communication);
+    struct Count {
+        std::atomic<int> done{0};
+        int seen = 0;
+    } count;
+    for (int round = 0; round < rounds; ++round) {
+        auto& finish = graph.task({[](void* of, int) {
+                                       auto& [done, seen] = *static_cast<Count*>(of);
+                                       seen = done.exchange(0);
+                                   },
+                                   &count, 0, "finish"},
+                                  TaskGraph::at_once);
+        for (int k = 0; k < tasks; ++k) {  // the first are done, and their places used again, before the last is said
+            auto& task = graph.task({[](void* of, int part) {
+                                         volatile double work = 0;
+                                         for (int turn = 0; turn < 3000 * (part % 3); ++turn) work = work + 1;
+                                         ++static_cast<Count*>(of)->done;
+                                     },
+                                     &count, k, "task"});
+            graph.before(finish, task);
+            graph.submit(task);
+        }
+        graph.wait(graph.submit(finish));
+        ASSERT_EQ(count.seen, tasks) << round;
+    }
+}
+
 TEST_P(TaskGraphs, StartSumsInTheOrderOfSubmission) {
     constexpr int sums = 40;
     TaskGraph graph(threads, 2, communication);

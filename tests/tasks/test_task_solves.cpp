@@ -88,6 +88,12 @@ TEST_P(TaskSolves, HaveTheBitsOfThreadsWithPreconditioners) {
 TEST_P(TaskSolves, HaveTheBitsOfThreadsForSeveralColumns) {
     compare(comm, comm, method, {2, 2, "", "any", 3});
     compare(comm, comm, method, {comm.size() > 1 ? 2 : 4, 1, "jacobi", "any", 3, "csr"});
+    compare(comm, comm, method, {2, 2, "block_jacobi", "any", 4});
+    compare(comm, comm, method, {2, 1, "additive_schwarz", "any", 4}, 8);
+}
+TEST_P(TaskSolves, HaveTheBitsOfThreadsWhereTilesArePutTogether) {
+    compare(comm, comm, method, {2, 12, "jacobi"});
+    compare(comm, comm, method, {1, 16, "block_jacobi:blocks=24"}, 12);
 }
 TEST_P(TaskSolves, HaveTheBitsOfThreadsWhenCommunicationIsLate) {
     LatencyComm late(comm, parse_latency("150us,message=80us,jitter=100us"));

@@ -104,6 +104,12 @@ struct SumState final : LateSums {
     std::deque<Slot> slots;  // a deque never moves its elements
 };
 
+/// When a sum of vectors of T was in flight: as the text saw it, where nobody else starts it.
+template <class T>
+struct FlightOf {
+    static const Flight& seen(const Comm&, const Flight& said) { return said; }
+};
+
 /// K dot products of m columns, being summed over the ranks. The numbers cannot be reached before `wait()`, which
 /// returns them for a structured binding: auto [gamma, delta] = dots.wait(); Where a list says how many they are
 /// (`each`), K is the most there can be, and what was not asked for reads zero. Those of panels are
@@ -189,8 +195,8 @@ private:
         ledger.step(Step::wait, 1, slot_->number);
         // Read or dropped, it is booked where it was started.
         if (ledger.work() > work_at_start_) ++ledger.at(phase_).hidden_reductions;
-        ledger.record(phase_, {slot_->begin, slot_->posted, wait, Clock::now(), ready, state_->comm.progresses()},
-                      slot_->number);
+        const Flight said{slot_->begin, slot_->posted, wait, Clock::now(), ready, state_->comm.progresses()};
+        ledger.record(phase_, FlightOf<T>::seen(state_->comm, said), slot_->number);
         std::exchange(slot_, nullptr)->busy = false;
     }
 

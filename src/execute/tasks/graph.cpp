@@ -25,23 +25,30 @@ Task& TaskGraph::task(const Work& what, Kind kind) {
     return task;
 }
 
-Task& TaskGraph::communication(Start start, void* context, Kind kind) {
+Task& TaskGraph::communication(Start start, void* context, Kind kind, TaskFlight* flight) {
     Task& task = inside_->take();
     task.kind = kind;
     task.work = {nullptr, context, 0, nullptr};
     task.start = start;
+    task.flight = flight;
     return task;
 }
 
-void TaskGraph::reads(Task& task, const void* vector, int tile) {
-    auto& [writer, readers] = inside_->tile(vector, tile);
+TaskGraph::Tiles& TaskGraph::tiles_of(const void* vector) {
+    auto& tiles = inside_->vectors[vector];
+    if (tiles.all.empty()) tiles.all.resize(static_cast<std::size_t>(tiles_));
+    return tiles;
+}
+
+void TaskGraph::reads(Task& task, Tiles& vector, int tile) {
+    auto& [writer, readers] = vector.all[static_cast<std::size_t>(tile)];
     Inside::add_edge(writer, task);
     if (readers.size() >= 8) std::erase_if(readers, Inside::is_done);
     readers.push_back({&task, task.number});
 }
 
-void TaskGraph::writes(Task& task, const void* vector, int tile) {
-    auto& [writer, readers] = inside_->tile(vector, tile);
+void TaskGraph::writes(Task& task, Tiles& vector, int tile) {
+    auto& [writer, readers] = vector.all[static_cast<std::size_t>(tile)];
     Inside::add_edge(writer, task);
     for (const auto& reader : readers) Inside::add_edge(reader, task);
     readers.clear();
@@ -90,6 +97,8 @@ void TaskGraph::drain() {
     inside.arena.execute([&] { inside.gate_of_text.wait(); });
     const std::lock_guard lock(inside.drain_mutex);  // what tasks have written is seen from here on
 }
+
+Clock::duration TaskGraph::worked() const { return inside_->worked(); }
 
 TaskGraph::Locked::Locked(TaskGraph& graph) : graph_(graph) { graph_.inside_->mpi.lock(); }
 TaskGraph::Locked::~Locked() { graph_.inside_->mpi.unlock(); }

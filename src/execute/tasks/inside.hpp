@@ -49,6 +49,7 @@ public:
     bool done = true;            // or not in use
     std::vector<Task*> next;     // that wait for it
     Gate* gate = nullptr;        // that it opens
+    std::uint64_t told = 0;      // the number of the last that was made to wait for it
     std::atomic<int> missing{};  // tasks that it waits for, and its submission
 
     TaskGraph::Kind kind{};
@@ -56,21 +57,50 @@ public:
     TaskGraph::Start start = nullptr;
     bool ready = false;  // a communication that may be started
     Pending pending;
+    TaskFlight* flight = nullptr;  // where it is told when it was
     Clock::time_point started;
-    std::atomic<bool> handed_on{false};  // so that a race detector that cannot see into TBB knows in which order
 };
 
-struct TaskGraph::Inside {
+class TaskGraph::Tiles {
+public:
     struct Tile {
         TaskRef writer;
         std::vector<TaskRef> readers;  // since then
     };
+    std::vector<Tile> all;
+};
 
-    Inside(int threads, int tiles, TaskCommunication how)
+/// Tasks that may run, by the thread whose tiles they are on.
+class ReadyTasks {
+public:
+    explicit ReadyTasks(int threads) : of_(static_cast<std::size_t>(threads)) {}
+    void put(Task& task, int thread) {
+        const std::lock_guard lock(mutex_);
+        of_[static_cast<std::size_t>(thread)].push_back(&task);
+    }
+    /// One of those that were put here, of which as many are taken: the oldest of this thread's or, where it has none,
+    /// of the next's. (An arena of one thread may have a second place.)
+    Task& take(int thread) {
+        const std::lock_guard lock(mutex_);
+        auto from = static_cast<std::size_t>(thread) % of_.size();
+        while (of_[from].empty()) from = (from + 1) % of_.size();
+        Task& task = *of_[from].front();
+        of_[from].pop_front();
+        return task;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::deque<Task*>> of_;
+};
+
+struct TaskGraph::Inside {
+    Inside(int threads, int tile_count, TaskCommunication how)
         : alone(threads == 1),
           communicates_alone(how == TaskCommunication::main),
           computing(alone ? 1 : std::max(1, threads - communicates_alone)),
-          tiles_of(static_cast<std::size_t>(tiles)) {
+          tiles(tile_count),
+          ready(computing) {
         if (alone) return;
         most.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
         arena.initialize(computing, communicates_alone ? 0 : 1);
@@ -84,7 +114,7 @@ struct TaskGraph::Inside {
             const std::lock_guard lock(free_mutex);
             if (free.empty()) {
                 free.push_back(&pool.emplace_back());
-                free.back()->next.reserve(tiles_of);
+                free.back()->next.reserve(static_cast<std::size_t>(tiles));
                 free.reserve(pool.size());
             }
             task = free.back();
@@ -93,6 +123,7 @@ struct TaskGraph::Inside {
         const std::lock_guard lock(task->mutex);
         task->number = ++taken;
         task->done = false;
+        task->told = 0;  // a task that is still being made may have waited for the use before
         task->ready = false;
         task->missing.store(1, std::memory_order_relaxed);
         return *task;
@@ -103,23 +134,19 @@ struct TaskGraph::Inside {
         return ref.task->number != ref.number || ref.task->done;
     }
     static void add_edge(TaskRef from, Task& to) {
-        if (!from.task || from.task == &to) return;
+        if (!from.task || from.task == &to || from.task->number != from.number) return;  // which this thread writes
+        if (std::exchange(from.task->told, to.number) == to.number) return;
         const std::lock_guard lock(from.task->mutex);
-        if (from.task->number != from.number || from.task->done) return;
+        if (from.task->done) return;
         to.missing.fetch_add(1, std::memory_order_relaxed);
         from.task->next.push_back(&to);
-    }
-    Tile& tile(const void* vector, int t) {
-        auto& all = vectors[vector];
-        if (all.empty()) all.resize(tiles_of);
-        return all[static_cast<std::size_t>(t)];
     }
 
     // ---- running ----
     void hand_on(Task& task) {
         if (alone) return backlog.push_back(&task);
-        task.handed_on.store(true, std::memory_order_release);
-        enqueue([this, &task] { run(&task); });
+        ready.put(task, task.work.part % tiles * computing / tiles);
+        enqueue([this] { run(&ready.take(tbb::this_task_arena::current_thread_index())); });
     }
     template <class What>
     void enqueue(What what) {
@@ -132,7 +159,6 @@ struct TaskGraph::Inside {
     /// A task, and what it leads to on the same tile.
     void run(Task* task) {
         while (task) {
-            (void)task->handed_on.load(std::memory_order_acquire);
             call(*task);
             task = complete(*task);
             if (!communicates_alone && flying_count.load(std::memory_order_relaxed) > 0) serve();
@@ -146,15 +172,20 @@ struct TaskGraph::Inside {
         }
     }
     void call(Task& task) {
-        if (!recording.load(std::memory_order_relaxed)) return task.work.call(task.work.context, task.work.part);
+        const bool recorded = recording.load(std::memory_order_relaxed);
+        if (!recorded && flying_count.load(std::memory_order_relaxed) == 0)
+            return task.work.call(task.work.context, task.work.part);
         const auto begin = Clock::now();
         task.work.call(task.work.context, task.work.part);
+        const auto end = Clock::now();
+        working.fetch_add((end - begin).count(), std::memory_order_relaxed);
+        if (!recorded) return;
         const bool here = std::this_thread::get_id() == text;
         const int place = communicates_alone && !alone ? computing : 0;
         const int thread = here ? place : tbb::this_task_arena::current_thread_index();
-        spans[static_cast<std::size_t>(thread) + 1].push_back(
-            {task.work.what, thread, task.work.part, begin, Clock::now()});
+        spans[static_cast<std::size_t>(thread) + 1].push_back({task.work.what, thread, task.work.part, begin, end});
     }
+    Clock::duration worked() const { return Clock::duration(working.load(std::memory_order_relaxed) / computing); }
     /// Lets those that waited for it begin; returns one that this thread is to go on with.
     Task* complete(Task& task) {
         const bool counted = task.kind != sum;
@@ -224,6 +255,7 @@ struct TaskGraph::Inside {
                 Task& task = *queue->front();
                 queue->pop_front();
                 task.started = Clock::now();
+                if (task.flight) *task.flight = {task.started, {}, worked()};
                 task.pending = task.start(task.work.context);
                 flying.push_back(&task);
                 flying_count.fetch_add(1, std::memory_order_relaxed);
@@ -251,9 +283,10 @@ struct TaskGraph::Inside {
                     continue;
                 }
                 task.pending.wait();
+                const auto now = Clock::now();
+                if (task.flight) task.flight->arrived = now;
                 if (recording.load(std::memory_order_relaxed))
-                    spans.front().push_back(
-                        {task.kind == sum ? "reduction" : "exchange", -1, 0, task.started, Clock::now()});
+                    spans.front().push_back({task.kind == sum ? "reduction" : "exchange", -1, 0, task.started, now});
                 arrived[count++] = &task;
                 flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(k));
                 flying_count.fetch_sub(1, std::memory_order_relaxed);
@@ -290,18 +323,18 @@ struct TaskGraph::Inside {
 
     const std::thread::id text = std::this_thread::get_id();
     const bool alone, communicates_alone;
-    const int computing;
-    const std::size_t tiles_of;
+    const int computing, tiles;
     std::optional<tbb::global_control> most;
     tbb::task_arena arena;
     Gate gate_of_text;
+    ReadyTasks ready;
     std::atomic<int> handed{0};  // to TBB, and not yet done with
 
     std::deque<Task> pool;
     std::vector<Task*> free;
     std::mutex free_mutex;
     std::uint64_t taken = 0;
-    std::unordered_map<const void*, std::vector<Tile>> vectors;
+    std::unordered_map<const void*, Tiles> vectors;
     std::deque<Task*> backlog;  // with one thread
 
     std::atomic<int> open{0};
@@ -316,6 +349,7 @@ struct TaskGraph::Inside {
     std::atomic<unsigned> polls{0};
 
     std::atomic<bool> recording{false};
+    std::atomic<Clock::rep> working{0};  // of all threads, while something was in flight
     std::vector<std::vector<TaskSpan>> spans = std::vector<std::vector<TaskSpan>>(2);  // communication, then by thread
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// How statements become tasks. A group is a task for each tile of rows: what a thread of the processor's executor does
-// (cpu/executor.hpp), of which one is kept for every group that is under way, with its coefficients and what its dot
-// products add up in. So the results are, to the bit, those of as many threads as there are tiles.
+// How statements become tasks. The rows are dealt to parts, and what a thread of the processor's executor does
+// (cpu/executor.hpp) is done with each. One such executor is kept for every group that is under way, with its
+// coefficients and what its dot products add up in. So the results are, to the bit, those of as many threads as there
+// are parts. A task has a tile, which is a part or, where they are small, several.
 
 #include <algorithm>
 #include <atomic>
@@ -23,22 +24,22 @@
 
 namespace stretto {
 
-/// The executor (executor.hpp) of vectors that tasks look at, for as many tiles as it is told of threads. Its
+/// The executor (executor.hpp) of vectors that tasks look at, for as many parts as it is told of threads. Its
 /// communicator is a TaskComm.
 template <class X>
 class TaskExecutor {
 public:
     using T = InTasks<X>;
 
-    TaskExecutor(int columns, int tiles, Formulation formulation, Comm* comm = nullptr, Ledger* = nullptr)
+    TaskExecutor(int columns, int parts, Formulation formulation, Comm* comm = nullptr, Ledger* = nullptr)
         : columns_(columns),
-          tiles_(tiles),
+          parts_(parts),
           formulation_(formulation),
           graph_(comm ? &static_cast<TaskComm*>(comm)->graph() : nullptr),
-          here_(columns, tiles, formulation) {}
+          here_(columns, parts, formulation) {}
 
     Formulation formulation() const { return formulation_; }
-    int threads() const { return tiles_; }
+    int threads() const { return parts_; }
     void reserve(std::size_t products) {
         products_ = std::max(products_, products);
         for (auto& group : groups_) group.cpu.reserve(products_);
@@ -73,14 +74,16 @@ public:
     template <class... S>
     void run(Index rows, double* dots, const S&... statements) {
         Group& group = take(rows, dots);
-        const int shares = here_.shares(rows);
+        const int shares = here_.shares(rows), all = graph_->tiles();
+        group.parts_of_a_task = shares == 1 ? 1 : parts_ / all;
         const auto* const bound = keep(group, group.cpu.bind(shares, on_host(statements)...));
         using Bound = std::remove_cvref_t<decltype(*bound)>;
-        const auto vectors = touched(statements...);
+        const auto vectors = graph_->look_up(touched(statements...));
         auto& finish = graph_->task({fold<Bound>, &group, 0, "dots"}, TaskGraph::at_once);
-        for (int t = 0; t < shares; ++t) {
+        // The last first: the first are for this thread, which has to say all of them before.
+        for (int t = (shares == 1 ? 1 : all) - 1; t >= 0; --t) {
             auto& task = graph_->task({share<Bound>, &group, t, bound->dots > 0 ? "vectors, dots" : "vectors"});
-            for (int tile = t; tile < (shares == 1 ? tiles_ : t + 1); ++tile) graph_->touches(task, vectors, tile);
+            for (int tile = t; tile < (shares == 1 ? all : t + 1); ++tile) graph_->touches(task, vectors, tile);
             graph_->before(finish, task);
             graph_->submit(task);
         }
@@ -101,9 +104,10 @@ public:
 private:
     /// A group under way.
     struct Group {
-        Group(int columns, int tiles) : cpu(columns, tiles, Formulation::merged) {}
+        Group(int columns, int parts) : cpu(columns, parts, Formulation::merged) {}
         CpuExecutor<X> cpu;
         Index rows = 0;
+        int parts_of_a_task = 1;
         double* dots = nullptr;
         std::vector<std::max_align_t> bound;
         std::array<std::max_align_t, 1> rows_of;
@@ -122,9 +126,11 @@ private:
         }
     };
     template <class Bound>
-    static void share(void* of, int t) {
+    static void share(void* of, int task) {
         Group& group = *static_cast<Group*>(of);
-        group.cpu.run_share(group.template as<Bound>(), group.rows, t);
+        const int n = group.parts_of_a_task;
+        for (int part = task * n; part < (task + 1) * n; ++part)
+            group.cpu.run_share(group.template as<Bound>(), group.rows, part);
     }
     template <class Bound>
     static void fold(void* of, int) {
@@ -141,7 +147,7 @@ private:
         auto free = std::ranges::find_if(
             groups_, [](const Group& group) { return !group.busy.load(std::memory_order_acquire); });
         if (free == groups_.end()) {
-            groups_.emplace_back(columns_, tiles_).cpu.reserve(products_);
+            groups_.emplace_back(columns_, parts_).cpu.reserve(products_);
             free = std::prev(groups_.end());
         }
         free->busy.store(true, std::memory_order_relaxed);
@@ -167,7 +173,7 @@ private:
         graph_->submit(finish);
     }
 
-    int columns_, tiles_;
+    int columns_, parts_;
     Formulation formulation_;
     TaskGraph* graph_;
     CpuExecutor<X> here_;

@@ -32,10 +32,17 @@ struct TaskSpan {
     Clock::time_point begin, end;
 };
 
+/// When a communication was in flight, and what all threads had worked beside communications when it was started.
+struct TaskFlight {
+    Clock::time_point started, arrived;
+    Clock::duration worked_at_start;
+};
+
 /// The tasks of a process, in the order in which a text says them, run as soon as what they need is there. Each says
 /// which tiles of which vectors it reads and writes; a task waits for those before it that write what it reads or
-/// writes, or read what it writes. Which thread runs what is oneTBB's affair: a ready task is put at the end of its
-/// queue, but for the next one on the same tile, which the thread that made it ready goes on with.
+/// writes, or read what it writes. oneTBB has the threads: for each ready task it is told that there is one more, and a
+/// thread that it sends takes the first of those on the tiles that are its own, or of another's where it has none. With
+/// the next one on the same tile the thread that made it ready goes on.
 ///
 /// Communications are tasks too: started by the thread that ends the last task that they wait for, without a place in
 /// a queue, each kind in the order of submission, which is the same on all ranks; threads look after them between other
@@ -55,6 +62,12 @@ public:
         const char* what;
     };
     using Start = Pending (*)(void* context);
+    /// A vector that was looked up: where it is known which tasks use its tiles.
+    class Tiles;
+    struct Touch {
+        Tiles* vector;
+        bool written;
+    };
 
     TaskGraph(int threads, int tiles, TaskCommunication communication);
     ~TaskGraph();
@@ -66,15 +79,24 @@ public:
     /// A task, to be submitted when it has said what it waits for. `at_once`: too short to be handed on, done by the
     /// thread that ends the last task it waits for. An exception from it ends the program.
     class Task& task(const Work& what, Kind kind = compute);
-    /// A communication. Done when what it has started is complete.
-    class Task& communication(Start start, void* context, Kind kind);
-    void reads(class Task& task, const void* vector, int tile);
-    void writes(class Task& task, const void* vector, int tile);
+    /// A communication. Done when what it has started is complete; `flight`, which stays until then, knows when it was.
+    class Task& communication(Start start, void* context, Kind kind, TaskFlight* flight = nullptr);
+    Tiles& tiles_of(const void* vector);
+    void reads(class Task& task, Tiles& vector, int tile);
+    void writes(class Task& task, Tiles& vector, int tile);
+    void reads(class Task& task, const void* vector, int tile) { reads(task, tiles_of(vector), tile); }
+    void writes(class Task& task, const void* vector, int tile) { writes(task, tiles_of(vector), tile); }
     /// What statements touch.
-    void touches(class Task& task, const Pass& statements, int tile) {
-        statements.for_each_vector([&](const void* vector, bool written) {
-            written ? writes(task, vector, tile) : reads(task, vector, tile);
-        });
+    std::vector<Touch> look_up(const Pass& statements) {
+        std::vector<Touch> all;
+        all.reserve(static_cast<std::size_t>(statements.vectors()));
+        statements.for_each_vector(
+            [&](const void* vector, bool written) { all.push_back({&tiles_of(vector), written}); });
+        return all;
+    }
+    void touches(class Task& task, std::span<const Touch> vectors, int tile) {
+        for (const auto& [vector, written] : vectors)
+            written ? writes(task, *vector, tile) : reads(task, *vector, tile);
     }
     /// `task` waits for `other`, which is not submitted yet.
     void before(class Task& task, class Task& other);
@@ -85,19 +107,19 @@ public:
     class Together {
     public:
         Together(TaskGraph& graph, const Pass& statements, class Task& finish)
-            : graph_(graph), statements_(statements), finish_(finish) {
+            : graph_(graph), vectors_(graph.look_up(statements)), finish_(finish) {
             graph_.together_ = this;
         }
         ~Together() { graph_.together_ = nullptr; }
         Together(const Together&) = delete;
         void join(class Task& task, std::span<const int> tiles) const {
-            for (const int tile : tiles) graph_.touches(task, statements_, tile);
+            for (const int tile : tiles) graph_.touches(task, vectors_, tile);
             graph_.before(finish_, task);
         }
 
     private:
         TaskGraph& graph_;
-        Pass statements_;
+        std::vector<Touch> vectors_;
         class Task& finish_;
     };
     /// Null: rows go nowhere.
@@ -105,6 +127,8 @@ public:
 
     /// Returns when a task is done; runs others meanwhile.
     void wait(TaskRef ref);
+    /// What threads have worked in tasks while something was in flight, by the mean of those that compute.
+    Clock::duration worked() const;
     /// Returns when all are, but for sums in flight, which have been started.
     void drain();
     /// drain(), then work() on this thread, which may call MPI as if there were no tasks.
