@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What tasks cost beside the work in them: a loop of threads with its barrier, the same as tasks of this library's
-// graph and as tasks of OpenMP with depend. Each round is a chain of loops over tiles, and waits for the last at its
-// end.
+// graph, as tasks of OpenMP with depend, and as nodes of oneTBB's flow graph, made in each round and made once and
+// replayed. Each round is a chain of loops over tiles, and waits for the last at its end.
 #include <benchmark/benchmark.h>
 #include <omp.h>
+#include <oneapi/tbb/flow_graph.h>
+#include <oneapi/tbb/task_arena.h>
 
+#include <deque>
 #include <vector>
 
 #include "stretto/core/parallel.hpp"
@@ -82,6 +85,47 @@ void openmp(benchmark::State& state) {
     count(state);
 }
 
+/// A round as a flow graph, which one message starts.
+class Flow {
+public:
+    explicit Flow(std::vector<Tile>& tiles) : start_(graph_) {
+        for (int loop = 0; loop < loops; ++loop)
+            for (std::size_t k = 0; k < tiles.size(); ++k) {
+                nodes_.emplace_back(graph_, [&tile = tiles[k]](tbb::flow::continue_msg) { work_on(tile); });
+                if (loop == 0)
+                    tbb::flow::make_edge(start_, nodes_.back());
+                else
+                    tbb::flow::make_edge(nodes_[nodes_.size() - 1 - tiles.size()], nodes_.back());
+            }
+    }
+    void run() {
+        start_.try_put({});
+        graph_.wait_for_all();
+    }
+
+private:
+    tbb::flow::graph graph_;
+    tbb::flow::broadcast_node<tbb::flow::continue_msg> start_;
+    std::deque<tbb::flow::continue_node<tbb::flow::continue_msg>> nodes_;
+};
+
+void flow(benchmark::State& state) {
+    auto tiles = make_tiles(state);
+    tbb::task_arena(static_cast<int>(state.range(0))).execute([&] {
+        for (auto _ : state) Flow(tiles).run();
+    });
+    count(state);
+}
+
+void replayed(benchmark::State& state) {
+    auto tiles = make_tiles(state);
+    tbb::task_arena(static_cast<int>(state.range(0))).execute([&] {
+        Flow round(tiles);
+        for (auto _ : state) round.run();
+    });
+    count(state);
+}
+
 void sizes(benchmark::internal::Benchmark* of) {
     of->UseRealTime()->ArgNames({"threads", "tiles", "ns"});
     for (const int tiles : {2, 8})
@@ -90,6 +134,8 @@ void sizes(benchmark::internal::Benchmark* of) {
 BENCHMARK(threads)->Apply(sizes);
 BENCHMARK(graph)->Apply(sizes);
 BENCHMARK(openmp)->Apply(sizes);
+BENCHMARK(flow)->Apply(sizes);
+BENCHMARK(replayed)->Apply(sizes);
 
 }  // namespace
 
