@@ -162,6 +162,8 @@ public:
         all["max_rank"] = of.max_rank;
         all["bytes"] = of.bytes;
         all["single"] = of.single;
+        all["in_16_bits"] = of.in_16_bits;
+        all["in_8_bits"] = of.in_8_bits;
         all["seconds"] = of.seconds;
         return all;
     }

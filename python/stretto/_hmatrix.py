@@ -129,8 +129,8 @@ class HMatrix(LinearOperator):
 
     @property
     def statistics(self) -> dict:
-        """dense_blocks, low_rank_blocks, refilled (because ε was not kept), values, mean_rank, max_rank, bytes, single (the part of
-        the numbers that is in single precision), seconds (of compression)."""
+        """dense_blocks, low_rank_blocks, refilled (because ε was not kept), values, mean_rank, max_rank, bytes, single, in_16_bits
+        and in_8_bits (the parts of the numbers that are in these), seconds (of compression)."""
         return self._dense.statistics()
 
     @property

@@ -8,11 +8,21 @@
 
 namespace stretto::columns {
 
-typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
+// As long as the processor's: GCC 12 keeps longer vectors in memory.
+#ifdef __AVX512F__
+constexpr std::size_t width = 8;
+#else
+constexpr std::size_t width = 4;
+#endif
+typedef double Lanes __attribute__((vector_size(8 * width), aligned(8), may_alias));
 typedef double Four __attribute__((vector_size(32)));
 
 inline double sum_of(const Lanes& v) {
+#ifdef __AVX512F__
     const Four sums = __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+#else
+    const Four sums = v;
+#endif
     return sums[0] + sums[1] + (sums[2] + sums[3]);
 }
 
@@ -22,9 +32,9 @@ inline double sum_of_products(const double* a, const double* b, std::size_t n) {
     constexpr std::size_t chains = 4;  // sums that do not wait for each other
     Lanes sums[chains] = {};
     std::size_t i = 0;
-    for (; i + 8 * chains <= n; i += 8 * chains)
-        for (std::size_t c = 0; c < chains; ++c) sums[c] += lanes(a + i + 8 * c) * lanes(b + i + 8 * c);
-    for (; i + 8 <= n; i += 8) sums[0] += lanes(a + i) * lanes(b + i);
+    for (; i + width * chains <= n; i += width * chains)
+        for (std::size_t c = 0; c < chains; ++c) sums[c] += lanes(a + i + width * c) * lanes(b + i + width * c);
+    for (; i + width <= n; i += width) sums[0] += lanes(a + i) * lanes(b + i);
     double sum = sum_of((sums[0] + sums[1]) + (sums[2] + sums[3]));
     for (; i < n; ++i) sum += a[i] * b[i];
     return sum;

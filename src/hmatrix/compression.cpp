@@ -10,52 +10,20 @@
 namespace stretto {
 namespace {
 
-constexpr double unit_single = 0x1p-24;
-// How ε is shared: the crosses stop at one part, rounding to single precision may take another, and the SVD drops up to
-// what is left.
-constexpr double cross_part = 0.2;
-double rounding_part(double epsilon) { return epsilon >= 16 * unit_single ? 4 * unit_single / epsilon : 0; }
+// How ε is shared: the crosses stop at one part, rounding may take another, and the SVD drops up to what is left. Where
+// it drops less, rounding may take the rest.
+constexpr double cross_part = 0.2, rounded_part = 0.15, dense_part = 0.25;
+double single_part(double epsilon) { return epsilon >= 16 * unit_single ? 4 * unit_single / epsilon : 0; }
 constexpr std::size_t sample = 32;         // rows and columns of a large block that verify it
 constexpr std::size_t small_block = 4096;  // entries up to which a block is filled whole to be compressed
 
 /// Rank from which on a block is smaller when stored densely.
 int profitable(std::size_t rows, std::size_t cols) { return static_cast<int>(rows * cols / (rows + cols)); }
 
-/// Whether a block of this norm and number of values is within what single precision can hold.
-bool fits_single(double norm, std::size_t values) {
-    return norm == 0 || (norm < 1e37 && norm > 1e-25 * std::sqrt(static_cast<double>(values)));
-}
-
-/// `values` (rows × cols, column after column) as a panel.
-template <class S>
-void write_panel(const double* values, std::size_t rows, std::size_t cols, S* to) {
-    constexpr std::size_t slab = panel_rows;
-    std::size_t row = 0;
-    for (; row + slab <= rows; row += slab)
-        for (std::size_t j = 0; j < cols; ++j, to += slab)
-            for (std::size_t i = 0; i < slab; ++i) to[i] = static_cast<S>(values[j * rows + row + i]);
-    if (row < rows)
-        for (std::size_t j = 0; j < cols; ++j, to += slab)
-            for (std::size_t i = 0; i < slab; ++i)
-                to[i] = row + i < rows ? static_cast<S>(values[j * rows + row + i]) : S{};
-}
-
-void write_panel(const double* values, std::size_t rows, std::size_t cols, bool single, std::byte* to) {
-    if (single)
-        write_panel(values, rows, cols, reinterpret_cast<float*>(to));
-    else
-        write_panel(values, rows, cols, reinterpret_cast<double*>(to));
-}
-
 }  // namespace
 
 HMatrix::Compression::Compression(const ClusterTree& tree, const Fill& fill, const HMatrixOptions& options)
-    : tree_(tree),
-      fill_(fill),
-      options_(options),
-      single_(options.precision == Precision::automatic &&
-              unit_single <= rounding_part(options.epsilon) * options.epsilon),
-      workspaces_(static_cast<std::size_t>(options.threads)) {}
+    : tree_(tree), fill_(fill), options_(options), workspaces_(static_cast<std::size_t>(options.threads)) {}
 
 std::byte* HMatrix::Compression::Workspace::take(std::size_t bytes) {
     // Twice as large each time: a small matrix wastes little, a large one has huge pages.
@@ -70,17 +38,26 @@ std::byte* HMatrix::Compression::Workspace::take(std::size_t bytes) {
     return panels.back().data() + panels.back().size() - left - bytes;
 }
 
-std::vector<double> HMatrix::Compression::guess_ranks(const std::vector<ClusterPair>& pairs) const {
+PanelColumns HMatrix::Compression::dense_columns(Index rows, Index cols) const {
+    const double epsilon = options_.epsilon;
+    if (options_.precision == Precision::automatic && error_in_16_bits(rows) <= dense_part * epsilon)
+        return {.in_16_bits = cols};
+    if (options_.precision != Precision::double_only && unit_single <= single_part(epsilon) * epsilon)
+        return {.in_single = cols};
+    return {.in_double = cols};
+}
+
+std::vector<double> HMatrix::Compression::guess_bytes(const std::vector<ClusterPair>& pairs) const {
     static constexpr std::size_t blocks = 8, most = 128;
     std::vector<std::vector<ClusterPair>> classes(34);
     for (const auto& pair : pairs)
         if (pair.admissible) classes[size_class(tree_[pair.row].size(), tree_[pair.col].size())].push_back(pair);
-    std::vector<double> ranks(classes.size(), 0.0);
+    std::vector<double> bytes(classes.size(), 0.0);
     std::vector<std::pair<std::size_t, ClusterPair>> chosen;
     for (std::size_t c = 0; c < classes.size(); ++c)
         for (std::size_t k = 0; k < std::min(blocks, classes[c].size()); ++k)
             chosen.emplace_back(c, classes[c][classes[c].size() * k / std::min(blocks, classes[c].size())]);
-    std::vector<int> found(chosen.size());
+    std::vector<std::size_t> found(chosen.size());
     const auto thin = [](std::span<const Index> numbers) {
         std::vector<Index> few;
         const std::size_t count = std::min(numbers.size(), most);
@@ -91,15 +68,16 @@ std::vector<double> HMatrix::Compression::guess_ranks(const std::vector<ClusterP
         const auto [row, col] = std::pair(tree_[chosen[k].second.row], tree_[chosen[k].second.col]);
         const auto rows = thin(numbers(row.begin, row.end)), cols = thin(numbers(col.begin, col.end));
         const int limit = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
-        CrossApproximation cross;
-        Recompression recompress;
-        cross.begin(fill_, rows, cols, options_.pivoting);
-        cross.run(cross_part * options_.epsilon, limit);
-        found[k] = recompress(cross.factors(), (1 - cross_part) * options_.epsilon, limit).rank;
+        Workspace own;
+        own.cross.begin(fill_, rows, cols, options_.pivoting);
+        own.cross.run(cross_part * options_.epsilon, limit);
+        (void)recompress(cross_part * options_.epsilon, limit, own);
+        found[k] = own.rounding.columns().slab_bytes() / panel_rows;
     });
     for (std::size_t k = 0; k < chosen.size(); ++k)
-        ranks[chosen[k].first] += found[k] / static_cast<double>(std::min(blocks, classes[chosen[k].first].size()));
-    return ranks;
+        bytes[chosen[k].first] +=
+            static_cast<double>(found[k]) / static_cast<double>(std::min(blocks, classes[chosen[k].first].size()));
+    return bytes;
 }
 
 std::vector<HMatrix::Piece> HMatrix::Compression::run(const std::vector<ClusterPair>& pairs, Index begin, Index end,
@@ -146,7 +124,7 @@ void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool adm
                 .col = t.begin,
                 .cols = t.size(),
                 .rank = -1,
-                .single = single_,
+                .columns = {},
                 .mirrored = mirrored,
                 .panels = nullptr};
     piece.rows = std::min(s.end, end_) - piece.row;
@@ -165,15 +143,35 @@ void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool adm
             return;
         }
     }
-    if (piece.rank < 0)
-        stored_ += panel_bytes(piece.rows, piece.cols, piece.single);
-    else  // twice while they are put in order
-        stored_ +=
-            2 * (panel_bytes(piece.rows, piece.rank, piece.single) + panel_bytes(piece.cols, piece.rank, piece.single));
+    if (piece.rank < 0) {
+        piece.columns = dense_columns(piece.rows, piece.cols);
+        stored_ += piece.columns.bytes(piece.rows);
+    } else {  // twice while they are put in order
+        stored_ += 2 * (piece.columns.bytes(piece.rows) + piece.columns.bytes(piece.cols));
+    }
     if (static_cast<double>(stored_) > options_.memory_limit)
         throw InputError(
             fmt::format("the blocks take more than the {:.4g} GB that a rank may have", 1e-9 * options_.memory_limit));
     own.pieces.push_back(piece);
+}
+
+/// The smallest factors, in the shortest numbers, where the crosses err by `error`.
+const Factors& HMatrix::Compression::recompress(double error, int most, Workspace& own) const {
+    const double epsilon = options_.epsilon;
+    const bool automatic = options_.precision == Precision::automatic;
+    const double rounding = epsilon * (automatic ? rounded_part : single_part(epsilon));
+    const Factors& factors = own.recompress(own.cross.factors(), epsilon - error - rounding, most);
+    const double norm = own.recompress.norm();
+    if (!std::isfinite(norm)) return factors;
+    const bool fits = fits_single(norm, static_cast<std::size_t>(factors.rank) * (factors.rows + factors.cols));
+    if (!fits || options_.precision == Precision::double_only)
+        own.rounding.choose(factors, 0, 1);
+    else if (automatic)
+        own.rounding.choose(factors, norm * std::max(rounding, epsilon - error - own.recompress.dropped()),
+                            own.recompress.cosines());
+    else
+        own.rounding.choose_single(factors, norm * rounding);
+    return factors;
 }
 
 /// Whether the block has a low rank that keeps ε.
@@ -182,7 +180,7 @@ bool HMatrix::Compression::low_rank(std::span<const Index> rows, std::span<const
     const double epsilon = options_.epsilon;
     const int most = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
     const bool whole = options_.max_rank == 0 && rows.size() * cols.size() <= small_block;
-    auto& [block, cross, recompress, panels, left, pieces] = own;
+    auto& [block, cross, recompression, rounding, panels, left, pieces] = own;
     double error = cross_part * epsilon;
     if (whole) {
         block.resize(rows.size() * cols.size());
@@ -195,30 +193,25 @@ bool HMatrix::Compression::low_rank(std::span<const Index> rows, std::span<const
     }
     for (int attempt = 0;; ++attempt) {
         if (options_.max_rank == 0 && cross.factors().rank >= most) return false;
-        const Factors& factors = recompress(cross.factors(), epsilon - error - rounding_part(epsilon) * epsilon, most);
-        if (!std::isfinite(recompress.norm())) return false;
+        const Factors& factors = recompress(error, most, own);
+        if (!std::isfinite(recompression.norm())) return false;
         if (!whole) {
             const auto seed = static_cast<std::uint64_t>(piece.row) << 32 | static_cast<std::uint64_t>(piece.col);
             const auto sampled = sampled_error(fill_, rows, cols, factors, sample, seed);
             if (!std::isfinite(sampled.error)) return false;
-            if (options_.max_rank == 0 && sampled.error > epsilon * sampled.norm) {
+            const double rounded = recompression.norm() > 0 ? rounding.error() / recompression.norm() : 0;
+            if (options_.max_rank == 0 && sampled.error > (epsilon - rounded) * sampled.norm) {
                 if (attempt == 3) return false;
                 cross.run(0.1 * cross_part * epsilon, most, sampled.worst_row);
                 continue;
             }
         }
-        // The columns of U and V have equal norms: ‖U‖² is ‖U‖ ‖V‖.
-        piece.single =
-            options_.precision == Precision::automatic &&
-            2 * unit_single * recompress.squares_of_U() <= rounding_part(epsilon) * epsilon * recompress.norm() &&
-            fits_single(recompress.norm(), piece.size());
         piece.rank = factors.rank;
-        std::byte* const to = own.take(panel_bytes(piece.rows, piece.rank, piece.single) +
-                                       panel_bytes(piece.cols, piece.rank, piece.single));
-        const auto rank = static_cast<std::size_t>(factors.rank);
-        write_panel(factors.U.data(), rows.size(), rank, piece.single, to);
-        write_panel(factors.V.data(), cols.size(), rank, piece.single,
-                    to + panel_bytes(piece.rows, piece.rank, piece.single));
+        piece.columns = rounding.columns();
+        const std::size_t of_U = piece.columns.bytes(piece.rows);
+        std::byte* const to = own.take(of_U + piece.columns.bytes(piece.cols));
+        write_panel(factors.U.data(), rows.size(), piece.columns, to);
+        write_panel(factors.V.data(), cols.size(), piece.columns, to + of_U);
         piece.panels = to;
         return true;
     }
@@ -232,8 +225,8 @@ bool HMatrix::Compression::fill(const Piece& piece, std::byte* to, std::vector<d
 #pragma omp simd reduction(+ : squares)
     for (std::size_t k = 0; k < scratch.size(); ++k) squares += scratch[k] * scratch[k];
     if (!std::isfinite(squares)) not_finite(rows, cols);
-    if (piece.single && !fits_single(std::sqrt(squares), scratch.size())) return false;
-    write_panel(scratch.data(), rows.size(), cols.size(), piece.single, to);
+    if (piece.columns.in_double == 0 && !fits_single(std::sqrt(squares), scratch.size())) return false;
+    write_panel(scratch.data(), rows.size(), piece.columns, to);
     return true;
 }
 

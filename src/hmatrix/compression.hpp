@@ -7,6 +7,7 @@
 #include <bit>
 #include <numeric>
 
+#include "rounding.hpp"
 #include "stretto/core/parallel.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 
@@ -18,16 +19,12 @@ inline std::size_t size_class(Index rows, Index cols) {
         std::bit_width(static_cast<std::uint32_t>(rows) + static_cast<std::uint32_t>(cols)));
 }
 
-/// Bytes of a panel (see HMatrixPanel).
-inline std::size_t panel_bytes(Index rows, Index cols, bool single) {
-    return (single ? 4 : 8) * static_cast<std::size_t>(round_up(rows, panel_rows)) * static_cast<std::size_t>(cols);
-}
-
 /// A block as it comes out of compression.
 struct HMatrix::Piece {
     Index row, rows, col, cols;
-    int rank;  // −1: dense
-    bool single, mirrored;
+    int rank;              // −1: dense
+    PanelColumns columns;  // of B, or of U and V alike
+    bool mirrored;
     const std::byte* panels;  // of U and then V; none of a dense block, which is filled where it is to stand
 
     std::size_t size() const {
@@ -42,15 +39,16 @@ class HMatrix::Compression {
 public:
     Compression(const ClusterTree& tree, const Fill& fill, const HMatrixOptions& options);
 
-    /// The mean rank of low-rank blocks by size_class, from a few blocks of each, thinned out to few rows and columns.
-    std::vector<double> guess_ranks(const std::vector<ClusterPair>& pairs) const;
+    /// What a row of U or V takes in the mean, in bytes, by size_class of blocks: from a few blocks of each, thinned
+    /// out to few rows and columns.
+    std::vector<double> guess_bytes(const std::vector<ClusterPair>& pairs) const;
 
     /// The blocks of rows begin … end − 1 in a fixed order, low-rank ones compressed. `costs` are for progress.
     std::vector<Piece> run(const std::vector<ClusterPair>& pairs, Index begin, Index end,
                            const std::vector<double>& costs);
 
-    /// Fills a dense block as a panel. False: single precision cannot hold it. Throws InputError where an entry is not
-    /// finite.
+    /// Fills a dense block as a panel. False: only double precision can hold it. Throws InputError where an entry is
+    /// not finite.
     bool fill(const Piece& piece, std::byte* to, std::vector<double>& scratch) const;
 
     /// work(k, thread) for every k, dealt to threads as they are free. Rethrows what one of them threw.
@@ -70,8 +68,11 @@ public:
 
     /// A part of the work, in the units of the costs, is done.
     void done(double cost, std::size_t thread);
-    /// Whether dense blocks are in single precision, where it can hold them.
-    bool single() const { return single_; }
+    /// The numbers of a dense block, where they can hold it.
+    PanelColumns dense_columns(Index rows, Index cols) const;
+    double dense_bytes(Index rows, Index cols) const {
+        return static_cast<double>(dense_columns(rows, cols).bytes(rows));
+    }
     /// Low-rank blocks that were cut or are dense, because ε was not kept.
     Global refilled() const { return refilled_; }
 
@@ -81,6 +82,7 @@ private:
         std::vector<double> block;
         CrossApproximation cross;
         Recompression recompress;
+        Rounding rounding;
         std::vector<Buffer<std::byte>> panels;
         std::size_t left = 0;  // bytes, of the last buffer
         std::vector<Piece> pieces;
@@ -93,12 +95,12 @@ private:
     }
     void compress(const Cluster& s, const Cluster& t, bool admissible, bool mirrored, Workspace& own);
     bool low_rank(std::span<const Index> rows, std::span<const Index> cols, Workspace& own, Piece& piece) const;
+    const Factors& recompress(double error, int most, Workspace& own) const;
     [[noreturn]] void not_finite(std::span<const Index> rows, std::span<const Index> cols) const;
 
     const ClusterTree& tree_;
     const Fill& fill_;
     const HMatrixOptions& options_;
-    const bool single_;
     Index begin_ = 0, end_ = 0;
     double all_ = 0;  // costs
     std::vector<Workspace> workspaces_;

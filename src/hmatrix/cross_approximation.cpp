@@ -16,7 +16,7 @@ double subtract_cross(double* B, const double* u, const double* v, std::size_t r
     double sum = 0;
     Lanes sums{};
     std::size_t i = 0;
-    for (; i + 8 <= rows; i += 8) {
+    for (; i + width <= rows; i += width) {
         const Lanes left = *reinterpret_cast<const Lanes*>(u + i);
         for (std::size_t j = 0; j < cols; ++j) {
             double* const b = B + j * rows + i;
@@ -31,18 +31,19 @@ double subtract_cross(double* B, const double* u, const double* v, std::size_t r
             b -= u[i] * v[j];
             sum += b * b;
         }
-    for (int lane = 0; lane < 8; ++lane) sum += sums[lane];
+    for (std::size_t lane = 0; lane < width; ++lane) sum += sums[lane];
     return sum;
 }
 
 /// The place of the largest |value| of those that are open; past the end where all of them are zero.
 std::size_t largest(const std::vector<double>& values, const std::vector<double>& open) {
-    typedef long long Places __attribute__((vector_size(64)));
+    typedef long long Places __attribute__((vector_size(8 * width)));
     const std::size_t n = values.size();
     Lanes most{};
-    Places at{}, here{0, 1, 2, 3, 4, 5, 6, 7};
+    Places at{}, here{};
+    for (std::size_t lane = 0; lane < width; ++lane) here[lane] = static_cast<long long>(lane);
     std::size_t i = 0;
-    for (; i + 8 <= n; i += 8, here += 8) {
+    for (; i + width <= n; i += width, here += static_cast<long long>(width)) {
         Lanes value = lanes(&values[i]) * lanes(&open[i]);
         value = value < 0 ? -value : value;
         at = value > most ? here : at;
@@ -55,7 +56,7 @@ std::size_t largest(const std::vector<double>& values, const std::vector<double>
         best = value;
         place = where;
     };
-    for (int lane = 0; lane < 8; ++lane) take(most[lane], static_cast<std::size_t>(at[lane]));
+    for (std::size_t lane = 0; lane < width; ++lane) take(most[lane], static_cast<std::size_t>(at[lane]));
     for (; i < n; ++i) take(std::abs(values[i]) * open[i], i);
     return place;
 }

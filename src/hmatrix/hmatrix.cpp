@@ -28,13 +28,12 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
     const auto start = Clock::now();
     const auto pairs = block_list(tree_, options.eta);
     Compression compression(tree_, fill, options);
-    std::vector<double> ranks;
-    agree(comm, [&] { ranks = compression.guess_ranks(pairs); });
-    const double value_bytes = compression.single() ? 4 : 8;
+    std::vector<double> bytes_of_row;
+    agree(comm, [&] { bytes_of_row = compression.guess_bytes(pairs); });
     if (options.partition)
         partition_ = *options.partition;
     else
-        cut_rows(pairs, ranks, value_bytes);
+        cut_rows(pairs, compression, bytes_of_row);
     if (partition_.ranks() != comm.size() || partition_.rows() != tree_.size())
         throw InputError("the partition is another matrix's");
     first_ = static_cast<Index>(partition_.first(comm.rank()));
@@ -46,13 +45,14 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
     for (const auto& pair : pairs) {
         ++(pair.admissible ? estimate.low_rank_blocks : estimate.dense_blocks);
         const Cluster &s = tree_[pair.row], &t = tree_[pair.col];
-        const double rows = std::min(s.end, end) - std::max(s.begin, begin), cols = t.size();
+        const Index rows = std::min(s.end, end) - std::max(s.begin, begin), cols = t.size();
         const bool inside = s.begin >= begin && s.end <= end && t.begin >= begin && t.end <= end;
         if (rows <= 0 || (options.symmetric && inside && s.begin > t.begin)) continue;
         own.push_back(pair);
-        costs.push_back(pair.admissible ? ranks[size_class(s.size(), t.size())] * (rows + cols) : rows * cols);
-        estimate.stored += value_bytes * costs.back();
-        estimate.peak += value_bytes * costs.back() * (pair.admissible ? 2 : 1);
+        costs.push_back(pair.admissible ? bytes_of_row[size_class(s.size(), t.size())] * (rows + cols)
+                                        : compression.dense_bytes(rows, cols));
+        estimate.stored += costs.back();
+        estimate.peak += costs.back() * (pair.admissible ? 2 : 1);
     }
     estimate.peak = all_max(comm, estimate.peak);
     estimate.stored = all_sum(comm, estimate.stored);
@@ -65,19 +65,22 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const H
 
     agree(comm, [&] { pack(pieces, compression); });
     for (const auto& piece : pieces)
-        blocks_.push_back({piece.row, piece.rows, piece.col, piece.cols, piece.rank, piece.single, piece.mirrored});
+        blocks_.push_back({piece.row, piece.rows, piece.col, piece.cols, piece.rank, piece.mirrored});
     plan_exchange(blocks_);
     take_stock(pieces, compression.refilled());
     statistics_.seconds = all_max(comm, to_seconds(Clock::now() - start));
 }
 
 void HMatrix::take_stock(const std::vector<Piece>& pieces, Global refilled) {
-    Global dense = 0, low_rank = 0, zero = 0, values = 0, sum = 0, singles = 0, most = 0;
+    Global dense = 0, low_rank = 0, zero = 0, values = 0, sum = 0, most = 0, singles = 0, words = 0, bytes = 0;
     for (const auto& piece : pieces) {
         ++(piece.rank < 0 ? dense : low_rank);
         zero += piece.rank == 0;
         values += static_cast<Global>(piece.size());
-        singles += piece.single ? static_cast<Global>(piece.size()) : 0;
+        const Global rows = piece.rank < 0 ? piece.rows : piece.rows + piece.cols;
+        singles += rows * piece.columns.in_single;
+        words += rows * piece.columns.in_16_bits;
+        bytes += rows * piece.columns.in_8_bits;
         sum += std::max(piece.rank, 0);
         most = std::max<Global>(most, piece.rank);
     }
@@ -89,9 +92,12 @@ void HMatrix::take_stock(const std::vector<Piece>& pieces, Global refilled) {
     statistics_.values = all_sum(comm, values);
     statistics_.ranks = all_sum(comm, sum);
     statistics_.max_rank = static_cast<int>(all_max(comm, most));
-    statistics_.single = statistics_.values > 0
-                             ? static_cast<double>(all_sum(comm, singles)) / static_cast<double>(statistics_.values)
-                             : 0;
+    const auto part = [&](Global count) {
+        return static_cast<double>(all_sum(comm, count)) / std::max(1.0, static_cast<double>(statistics_.values));
+    };
+    statistics_.single = part(singles);
+    statistics_.in_16_bits = part(words);
+    statistics_.in_8_bits = part(bytes);
     stored_ = static_cast<double>(values_.size());
     for (const auto& work : work_)
         for (const auto* list :
@@ -102,15 +108,15 @@ void HMatrix::take_stock(const std::vector<Piece>& pieces, Global refilled) {
 }
 
 /// Rows of every rank: whole leaves, at equal costs as far as that goes.
-void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<double>& rank_by_size,
-                       double value_bytes) {
+void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const Compression& compression,
+                       const std::vector<double>& bytes_of_row) {
     // The cost of a row as differences from the row before.
     std::vector<double> cost(static_cast<std::size_t>(tree_.size()) + 1, 0.0);
     for (const auto& [row, col, admissible] : pairs) {
         const Cluster &s = tree_[row], &t = tree_[col];
-        const double rank = rank_by_size[size_class(s.size(), t.size())];
-        const double per_row = value_bytes * (admissible ? rank * (1 + static_cast<double>(t.size()) / s.size())
-                                                         : static_cast<double>(t.size()));
+        const double rows = s.size(),
+                     per_row = admissible ? bytes_of_row[size_class(s.size(), t.size())] * (1 + t.size() / rows)
+                                          : compression.dense_bytes(s.size(), t.size()) / rows;
         cost[static_cast<std::size_t>(s.begin)] += per_row;
         cost[static_cast<std::size_t>(s.end)] -= per_row;
     }
@@ -132,7 +138,7 @@ void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<
     partition_ = Partition(std::move(first));
 }
 
-/// Puts the values where products will read them. False: some dense blocks do not fit into single precision, and are
+/// Puts the values where products will read them. False: some dense blocks fit into double precision alone, and are
 /// marked so.
 bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPanel>& panels,
                           Compression& compression) {
@@ -146,14 +152,14 @@ bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPa
             Piece& piece = pieces[panel.piece];
             std::byte* const to = values_.data() + panel.at;
             if (piece.rank > 0) {
-                const auto skip = panel.right() ? panel_bytes(piece.rows, piece.rank, piece.single) : 0;
+                const auto skip = panel.right() ? piece.columns.bytes(piece.rows) : 0;
                 std::memcpy(to, piece.panels + skip, panel.bytes());
             } else {
                 if (!compression.fill(piece, to, scratch[thread])) {
-                    piece.single = false;
+                    piece.columns = {.in_double = piece.cols};
                     all_fit = false;
                 }
-                filled += static_cast<double>(piece.size());
+                filled += static_cast<double>(panel.bytes());
             }
         }
         compression.done(filled, thread);

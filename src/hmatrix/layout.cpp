@@ -25,11 +25,10 @@ void HMatrix::Layout::list_panels() {
     for (std::size_t k = 0; k < pieces_.size(); ++k) {
         const Piece& piece = pieces_[k];
         const bool there = piece.col < first_ || piece.col + piece.cols > first_ + rows_;
-        if (piece.rank < 0)
-            panels.push_back({k, there ? dense_there : dense_here, piece.rows, piece.cols, piece.single});
+        if (piece.rank < 0) panels.push_back({k, there ? dense_there : dense_here, piece.rows, piece.columns});
         if (piece.rank <= 0) continue;
-        panels.push_back({k, left, piece.rows, piece.rank, piece.single});
-        panels.push_back({k, there ? right_there : right_here, piece.cols, piece.rank, piece.single});
+        panels.push_back({k, left, piece.rows, piece.columns});
+        panels.push_back({k, there ? right_there : right_here, piece.cols, piece.columns});
     }
 }
 
@@ -75,9 +74,10 @@ void HMatrix::Layout::deal_panels() {
 void HMatrix::Layout::place_panels() {
     static constexpr int order[] = {0, 2, 4, 1, 3};  // of their uses
     std::ranges::stable_sort(panels, {}, [](const PlacedPanel& panel) {
-        return std::tuple(panel.thread << 8 | static_cast<std::size_t>(2 * order[panel.use] + panel.single),
+        return std::tuple(panel.thread << 8 | static_cast<std::size_t>(order[panel.use]),
                           static_cast<std::uint64_t>(round_up(panel.rows, panel_rows)) << 32 |
-                              static_cast<std::uint64_t>(panel.cols));
+                              static_cast<std::uint64_t>(panel.columns.all()),
+                          panel.columns.in_8_bits, panel.columns.in_16_bits);
     });
     for (PlacedPanel& panel : panels) {
         if (&panel == panels.data() || panel.thread != (&panel - 1)->thread) bytes = round_up(bytes, std::size_t{64});
@@ -87,7 +87,7 @@ void HMatrix::Layout::place_panels() {
         auto& [right, mirrored] = products_of_[panel.piece];
         if (panel.right() || piece_of(panel).mirrored) {
             (panel.right() ? right : mirrored) = products;
-            products += panel.cols;
+            products += panel.columns.all();
         }
     }
 }
@@ -95,12 +95,12 @@ void HMatrix::Layout::place_panels() {
 /// y += panel · (x or t at `col`) from row `row` on, every thread its rows of y.
 void HMatrix::Layout::multiply_from(std::vector<HMatrixPanel> ThreadWork::* list, const PlacedPanel& panel, Index row,
                                     Index col) {
-    const auto slab = panel_bytes(panel_rows, panel.cols, panel.single);
+    const std::size_t slabs = panel.at + panel.columns.scales_bytes();
     for (auto& own : work) {
         const Index from = std::max(row, own.first_row), to = std::min(row + panel.rows, own.end_row);
         if (from < to)
-            (own.*list).push_back({panel.at + static_cast<std::size_t>((from - row) / panel_rows) * slab, from,
-                                   to - from, col, panel.cols, panel.single});
+            (own.*list).push_back(
+                {slabs + panel.columns.slabs_bytes(from - row), panel.at, from, to - from, col, panel.columns});
     }
 }
 
@@ -109,9 +109,10 @@ void HMatrix::Layout::list_work() {
     for (const PlacedPanel& panel : panels) {
         const Piece& piece = piece_of(panel);
         const Index row = piece.row - first_, right = products_of_[panel.piece].right;
-        const HMatrixPanel adjoint{panel.at, piece.col, panel.rows, right, panel.cols, panel.single};
+        const std::size_t slabs = panel.at + panel.columns.scales_bytes();
+        const HMatrixPanel adjoint{slabs, panel.at, piece.col, panel.rows, right, panel.columns};
         if (piece.row == piece.col && piece.rank < 0)
-            diagonal.push_back({panel.at, row, piece.rows, 0, piece.cols, panel.single});
+            diagonal.push_back({slabs, panel.at, row, piece.rows, 0, panel.columns});
         switch (panel.use) {
             case dense_here: multiply_from(&ThreadWork::dense_here, panel, row, piece.col); break;
             case dense_there: multiply_from(&ThreadWork::dense_there, panel, row, piece.col); break;
@@ -129,12 +130,13 @@ void HMatrix::Layout::list_mirrored(const PlacedPanel& panel) {
     const Piece& piece = piece_of(panel);
     const Index row = piece.col - first_, product = products_of_[panel.piece].mirrored;
     if (panel.right()) return multiply_from(&ThreadWork::forward, panel, row, product);
-    work[panel.thread].adjoint_here.push_back({panel.at, piece.row, panel.rows, product, panel.cols, panel.single});
+    work[panel.thread].adjoint_here.push_back(
+        {panel.at + panel.columns.scales_bytes(), panel.at, piece.row, panel.rows, product, panel.columns});
     if (piece.rank > 0) return;
     // Bᵀx goes through t: these rows of y may be another thread's.
     for (auto& own : work) {
         const Index from = std::max(row, own.first_row), to = std::min(row + piece.cols, own.end_row);
-        if (from < to) own.sums.push_back({0, from, to - from, product + from - row, 1, false});
+        if (from < to) own.sums.push_back({0, 0, from, to - from, product + from - row, {.in_double = 1}});
     }
 }
 

@@ -15,12 +15,12 @@ struct HMatrix::PlacedPanel {
     enum Use { dense_here, dense_there, left, right_here, right_there };  // there: needs columns of other ranks
     std::size_t piece;
     Use use;
-    Index rows, cols;
-    bool single;
+    Index rows;
+    PanelColumns columns;
     std::size_t thread = 0, at = 0;
 
     bool right() const { return use >= right_here; }
-    std::size_t bytes() const { return panel_bytes(rows, cols, single); }
+    std::size_t bytes() const { return columns.bytes(rows); }
 };
 
 /// The panels of a rank's pieces, in the order in which its threads use them.

@@ -6,6 +6,7 @@
 #include "panels.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/hmatrix/hmatrix.hpp"
 
 namespace stretto {
 
@@ -51,7 +52,7 @@ void HMatrix::multiply(int m, MultiVector<double> x, Index first, MultiVector<do
         pieces(0, list.size(), [&](std::size_t begin, std::size_t end) {
             for (std::size_t k = begin; k < end; ++k) {
                 if (k + 1 < list.size()) next(list[k + 1]);
-                with_values(list[k], values_.data(), work);
+                work(list[k]);
             }
         });
     };
@@ -62,22 +63,16 @@ void HMatrix::multiply(int m, MultiVector<double> x, Index first, MultiVector<do
     };
     const auto forward_all = [&](int thread, const std::vector<HMatrixPanel>& list, const double* right) {
         const auto next = [&](const HMatrixPanel& p) {
-            fetch(right, p.col, p.cols);
+            fetch(right, p.col, p.cols());
             fetch(v.y.data(), p.row, panel_rows);
         };
-        run(thread, list, next, [&](const HMatrixPanel& p, const auto* values) {
-            each_width(m, [&]<int width, bool one>(int column) {
-                forward_panel<width, one>(p, values, right, v.y.data(), m, column);
-            });
-        });
+        run(thread, list, next,
+            [&](const HMatrixPanel& p) { panels::multiply(p, values_.data(), right, v.y.data(), m); });
     };
     const auto adjoint_all = [&](int thread, const std::vector<HMatrixPanel>& list) {
         const auto next = [&](const HMatrixPanel& p) { fetch(v.x.data(), p.row, p.rows); };
-        run(thread, list, next, [&](const HMatrixPanel& p, const auto* values) {
-            each_width(m, [&]<int width, bool one>(int column) {
-                adjoint_panel<width, one>(p, values, v.x.data(), v.t.data(), m, column);
-            });
-        });
+        run(thread, list, next,
+            [&](const HMatrixPanel& p) { multiply_transposed(p, values_.data(), v.x.data(), v.t.data(), m); });
     };
 
     parallel(threads_, [&](int t, int all) {
@@ -160,10 +155,20 @@ std::vector<HMatrix::DiagonalBlock> HMatrix::diagonal_blocks() const {
     std::vector<DiagonalBlock> blocks;
     for (const HMatrixPanel& p : diagonal_) {
         auto& block = blocks.emplace_back(DiagonalBlock{p.row, p.rows, {}});
-        with_values(p, values_.data(), [&](const HMatrixPanel&, const auto* values) {
-            for (Index j = 0; j < p.cols; ++j)
-                for (Index i = 0; i < p.rows; ++i)
-                    block.values.push_back(values[(i / panel_rows * p.cols + j) * panel_rows + i % panel_rows]);
+        const auto rows = static_cast<std::size_t>(p.rows);
+        block.values.resize(rows * static_cast<std::size_t>(p.cols()));
+        const float* scale = reinterpret_cast<const float*>(values_.data() + p.scales);
+        each_kind(p.columns, [&]<class S>(Index begins, Index count, std::size_t offset) {
+            for (Index j = 0; j < count; ++j) {
+                const double factor = std::integral<S> ? static_cast<double>(*scale++) : 1;
+                for (std::size_t i = 0; i < rows; ++i) {
+                    const std::byte* const slab =
+                        values_.data() + p.at + i / panel_rows * p.columns.slab_bytes() + offset;
+                    block.values[static_cast<std::size_t>(begins + j) * rows + i] =
+                        factor * static_cast<double>(reinterpret_cast<const S*>(
+                                     slab)[static_cast<std::size_t>(j) * panel_rows + i % panel_rows]);
+                }
+            }
         });
     }
     return blocks;

@@ -18,7 +18,7 @@ void multiply_transposed(const double* A, std::size_t rows, std::size_t k, const
     for (; l + together <= k; l += together, A += together * rows) {
         Lanes sums[together] = {};
         std::size_t i = 0;
-        for (; i + 8 <= rows; i += 8)
+        for (; i + width <= rows; i += width)
             for (std::size_t c = 0; c < together; ++c) sums[c] += lanes(A + c * rows + i) * lanes(v + i);
         for (std::size_t c = 0; c < together; ++c) {
             products[l + c] = sum_of(sums[c]);
@@ -116,13 +116,16 @@ const Factors& Recompression::operator()(const Factors& from, double epsilon, in
     const auto square = [&](int j) { return squares_[static_cast<std::size_t>(j)]; };
     std::ranges::sort(order_, std::greater<>(), square);
     std::size_t rank = k;
-    for (double dropped = 0; rank > 0; --rank) {
-        dropped += square(order_[rank - 1]);
-        if (rank <= static_cast<std::size_t>(most) && !(dropped <= epsilon * epsilon * squared)) break;
+    double dropped = 0;
+    for (; rank > 0; --rank) {
+        const double with_this = dropped + square(order_[rank - 1]);
+        if (rank <= static_cast<std::size_t>(most) && !(with_this <= epsilon * epsilon * squared)) break;
+        dropped = with_this;
     }
+    dropped_ = squared > 0 ? std::sqrt(dropped / squared) : 0;
+    ld_ = ld;
     result_.rank = static_cast<int>(rank);
     order_.resize(rank);
-    squares_of_U_ = 0;
     for (const int l : order_) {
         const double sigma = std::sqrt(square(l)), root = std::sqrt(sigma);
         const auto begin = static_cast<std::size_t>(l) * ld;
@@ -130,11 +133,23 @@ const Factors& Recompression::operator()(const Factors& from, double epsilon, in
             M_[i] /= root;
             J_[i] *= -root;
         }
-        squares_of_U_ += sigma;
     }
     combine(Q_.data(), m, k, M_.data(), ld, order_, result_.U);
     combine(P_.data(), n, k, J_.data(), ld, order_, result_.V);
     return result_;
+}
+
+double Recompression::cosines() const {
+    const auto column = [&](int l) { return &M_[static_cast<std::size_t>(l) * ld_]; };
+    const auto root = [&](int l) { return std::pow(squares_[static_cast<std::size_t>(l)], 0.25); };  // their norms now
+    double most = 1;
+    for (const int l : order_) {
+        double sum = 0;
+        for (const int other : order_)
+            sum += std::abs(sum_of_products(column(l), column(other), ld_)) / (root(l) * root(other));
+        most = std::max(most, sum);
+    }
+    return most;
 }
 
 }  // namespace stretto

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "compression.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
 
 namespace stretto {
@@ -17,10 +16,10 @@ HMatrix::Steps HMatrix::steps() const {
         for (const HMatrixPanel& part : parts) {
             if (!panels.empty()) {
                 HMatrixPanel& last = panels.back();
-                const std::size_t end = values ? last.at + panel_bytes(last.rows, last.cols, last.single) : last.at;
+                const std::size_t end = values ? last.at + last.columns.slabs_bytes(last.rows) : last.at;
                 const Index col = values ? last.col : last.col + last.rows;
-                if (last.row + last.rows == part.row && end == part.at && col == part.col && last.cols == part.cols &&
-                    last.single == part.single) {
+                if (last.row + last.rows == part.row && end == part.at && last.scales == part.scales &&
+                    col == part.col && last.columns == part.columns) {
                     last.rows += part.rows;
                     continue;
                 }

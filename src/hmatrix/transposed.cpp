@@ -6,6 +6,7 @@
 #include "panels.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/parallel.hpp"
+#include "stretto/hmatrix/hmatrix.hpp"
 
 namespace stretto {
 
@@ -21,7 +22,7 @@ HMatrix::TransposedVectors& HMatrix::transposed_vectors(int columns) const {
         for (const ThreadWork& work : work_) {
             Index widest = 0;
             for (const auto* list : {&work.dense_here, &work.dense_there, &work.forward})
-                for (const HMatrixPanel& p : *list) widest = std::max(widest, p.cols);
+                for (const HMatrixPanel& p : *list) widest = std::max(widest, p.cols());
             v.by_thread.push_back({Buffer<double>(values(tree_.size())), Buffer<double>(values(products_)),
                                    Buffer<double>(values(widest))});
         }
@@ -63,12 +64,8 @@ void HMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> y) cons
         for (const HMatrixPanel& p : list) {
             HMatrixPanel here = p;
             here.col = 0;
-            with_values(here, values_.data(), [&](const HMatrixPanel& panel, const auto* values) {
-                each_width(m, [&]<int width, bool one>(int column) {
-                    adjoint_panel<width, one>(panel, values, v.x.data(), own.products.data(), m, column);
-                });
-            });
-            for (Index j = 0; j < p.cols; ++j)
+            multiply_transposed(here, values_.data(), v.x.data(), own.products.data(), m);
+            for (Index j = 0; j < p.cols(); ++j)
                 for (int c = 0; c < m; ++c) to[place<false>(p.col + j, c, m)] += own.products[place<false>(j, c, m)];
         }
     };
@@ -95,11 +92,7 @@ void HMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> y) cons
     each_thread([&](const ThreadWork& work, TransposedVectors::Sums& own) {
         for (const auto* list : {&work.adjoint_here, &work.adjoint_there})
             for (const HMatrixPanel& p : *list)
-                with_values(p, values_.data(), [&](const HMatrixPanel& panel, const auto* values) {
-                    each_width(m, [&]<int width, bool one>(int column) {
-                        forward_panel<width, one>(panel, values, v.by_thread[0].t.data(), own.y.data(), m, column);
-                    });
-                });
+                panels::multiply(p, values_.data(), v.by_thread[0].t.data(), own.y.data(), m);
     });
     add_up(&TransposedVectors::Sums::y);
     comm_->start_exchange(v.receives, v.sends).wait();

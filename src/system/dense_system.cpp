@@ -31,7 +31,8 @@ constexpr OptionInfo of_hmatrix[] = {
     {"leaf", 64, panel_rows, 1e6, "clusters of more points are cut", true},
     {"bisection", 0, 0, 1, "how: geometric or principal (axis)", true, bisection_names},
     {"pivoting", 1, 0, 1, "aca or aca+", true, pivoting_names},
-    {"precision", 0, 0, 1, "auto: numbers in single precision where ε allows, or double", true, precision_names},
+    {"precision", 0, 0, 2, "auto: numbers as short as ε allows, down to 8 bits; double; or single where ε allows", true,
+     precision_names},
     {"memory", 0, 0, 1e9, "GB that a rank may use; 0: its share of what is free"}};
 
 /// The share of this rank in the free memory of its node.
@@ -239,13 +240,14 @@ std::vector<std::string> DenseSystem::remarks(double rtol) const {
     std::vector<std::string> all{fmt::format(
         "hierarchical matrix: {} dense and {} low-rank blocks ({} of them refilled, mean rank {:.1f}, largest {}); "
         "{:.4g} MB, "
-        "{:.3g} % of n², {:.3g} n log₂n; {:.0f} % in single precision; compressed in {:.2f} s",
+        "{:.3g} % of n², {:.3g} n log₂n; {:.0f} % in single precision, {:.0f} % in 16 bits, {:.0f} % in 8; "
+        "compressed in {:.2f} s",
         statistics.dense_blocks, statistics.low_rank_blocks, statistics.refilled,
         statistics.low_rank_blocks > 0
             ? static_cast<double>(statistics.ranks) / static_cast<double>(statistics.low_rank_blocks)
             : 0,
         statistics.max_rank, 1e-6 * statistics.bytes, 100 * values / (n * n), n > 1 ? values / (n * std::log2(n)) : 1,
-        100 * statistics.single, statistics.seconds)};
+        100 * statistics.single, 100 * statistics.in_16_bits, 100 * statistics.in_8_bits, statistics.seconds)};
     if (const auto* device = parts_->options.device)
         all.push_back(fmt::format("device {}: {}", device->name(), device->title()));
     if (rtol < epsilon())

@@ -83,9 +83,13 @@ struct DeviceHMatrices : testing::Test {
 TEST_F(DeviceHMatrices, MultiplyAsOnTheProcessor) {
     for (const auto& [name, geometry] : geometries(400))
         for (const auto& kernel : {some_kernels[0], some_kernels[4]})
-            for (const Precision precision : {Precision::automatic, Precision::double_only}) {
+            for (const auto& [precision, epsilon] :
+                 {std::pair(Precision::automatic, 1e-6), std::pair(Precision::automatic, 1e-3),
+                  std::pair(Precision::automatic, 1e-10), std::pair(Precision::single_or_double, 1e-6),
+                  std::pair(Precision::double_only, 1e-6)}) {
                 options.symmetric = kernel.name != "unsymmetric";
                 options.precision = precision;
+                options.epsilon = epsilon;
                 compare(HMatrix(comm, geometry, fill_of(kernel, geometry), options), 1, name + ", " + kernel.name);
             }
 }

@@ -170,6 +170,7 @@ TEST(HMatrix, SinglePrecisionKeepsTheTolerance) {
             const auto fill = fill_of(kernel, geometry);
             HMatrixOptions options;
             options.epsilon = epsilon;
+            options.precision = Precision::single_or_double;
             const HMatrix H(comm, geometry, fill, options);
             options.precision = Precision::double_only;
             const HMatrix twice(comm, geometry, fill, options);
@@ -178,6 +179,65 @@ TEST(HMatrix, SinglePrecisionKeepsTheTolerance) {
             EXPECT_LT(H.statistics().bytes, 0.6 * twice.statistics().bytes);
             EXPECT_LE(product_error(H, fill, 1), epsilon) << kernel.name;
         }
+}
+
+/// Column by column of U and V as short as ε allows: nothing is lost, and much of the numbers are integers.
+TEST(HMatrix, ShortNumbersKeepTheTolerance) {
+    MpiComm comm;
+    const auto geometry = geometries(1000)[6].geometry;  // two clouds: half of the entries are in large low-rank blocks
+    for (const auto& kernel : {some_kernels[0], some_kernels[4]})
+        for (const double epsilon : {1e-3, 1e-6, 1e-9}) {
+            const auto fill = fill_of(kernel, geometry);
+            HMatrixOptions options;
+            options.epsilon = epsilon;
+            const HMatrix H(comm, geometry, fill, options);
+            options.precision = Precision::single_or_double;
+            const HMatrix longer(comm, geometry, fill, options);
+            EXPECT_GT(H.statistics().in_8_bits, 0) << kernel.name << epsilon;
+            EXPECT_GT(H.statistics().in_16_bits, 0) << kernel.name << epsilon;
+            EXPECT_LT(H.statistics().bytes, (epsilon >= 1e-3 ? 0.6 : 1) * longer.statistics().bytes)
+                << kernel.name << epsilon;
+            EXPECT_LE(product_error(H, fill, 2), epsilon) << kernel.name;
+        }
+}
+
+/// A column that is zero but for one entry has hardly anything in common with others: scales are its own.
+TEST(HMatrix, ScalesAreThoseOfColumns) {
+    MpiComm comm;
+    const auto geometry = geometries(400).front().geometry;
+    const auto fill = entries([&](Index i, Index j) { return (i == j ? 1 : 1e-4) * std::pow(10.0, j % 9); });
+    HMatrixOptions options;
+    options.epsilon = 1e-3;
+    const HMatrix H(comm, geometry, fill, options);
+    EXPECT_GT(H.statistics().in_16_bits, 0.1);
+    EXPECT_LE(product_error(H, fill, 2), options.epsilon);
+    for (const auto& block : H.diagonal_blocks())
+        for (Index j = 0; j < block.rows; ++j)
+            for (Index i = 0; i < block.rows; ++i) {
+                const Index row = H.original(block.begin + i), col = H.original(block.begin + j);
+                double value = 0;
+                fill({&row, 1}, {&col, 1}, &value);
+                ASSERT_NEAR(block.values[static_cast<std::size_t>(j * block.rows + i)], value,
+                            std::pow(10.0, col % 9) / 65000);
+            }
+}
+
+/// Beyond the range of single precision all numbers are doubles.
+TEST(HMatrix, HugeAndTinyNumbersAreDoubles) {
+    MpiComm comm;
+    const auto geometry = geometries(400).front().geometry;
+    const auto plain = fill_of(some_kernels[0], geometry);
+    for (const double factor : {1e60, 1e-60}) {
+        const Fill fill = [&](std::span<const Index> rows, std::span<const Index> cols, double* out) {
+            plain(rows, cols, out);
+            for (std::size_t k = 0; k < rows.size() * cols.size(); ++k) out[k] *= factor;
+        };
+        HMatrixOptions options;
+        options.epsilon = 1e-3;
+        const HMatrix H(comm, geometry, fill, options);
+        EXPECT_EQ(H.statistics().single + H.statistics().in_16_bits + H.statistics().in_8_bits, 0);
+        EXPECT_LE(product_error(H, fill, 2), options.epsilon);
+    }
 }
 
 TEST(HMatrix, RankOne) {

@@ -91,7 +91,7 @@ public:
 private:
     /// How the products stand to the triad, and to the peer's where it is there.
     void print_verdict() const {
-        double least = 1e300, most = 0, slower = 1e300;
+        double least = 1e300, most = 0, slower = 1e300, shortest = 1e300, longest = 0;
         std::size_t cached = 0;
         std::map<std::pair<Index, double>, double> own;  // milliseconds by n and ε
         for (const auto& row : rows_) {
@@ -99,12 +99,18 @@ private:
             const auto seconds = row["product_seconds"].get<double>(), of_triad = row["of_triad"].get<double>();
             if (row["who"] == "stretto") own[key] = seconds;
             if (row["who"] == "hmat-oss") slower = std::min(slower, seconds / own[key]);
+            if (row["who"] == "stretto, single") {
+                shortest = std::min(shortest, own[key] / seconds);
+                longest = std::max(longest, own[key] / seconds);
+            }
             if (row["who"] != "stretto") continue;
             cached += row["bytes"] < cached_;
             if (row["bytes"] >= cached_) least = std::min(least, of_triad), most = std::max(most, of_triad);
         }
         print_out("\ncompress, CPU, product: the fastest of {} rounds; error: ‖y − A x‖/‖A x‖ on 100 rows\n\n",
                   arguments_.rounds);
+        print_out("Short numbers take {:.2f} to {:.2f} of the time of single precision for a product\n", shortest,
+                  longest);
         if (most > 0) print_out("Products run at {:.0f} to {:.0f} % of the triad\n", 100 * least, 100 * most);
         if (cached > 0)
             print_out(
@@ -115,11 +121,12 @@ private:
 
     /// In turn: a noisy machine disturbs all, and each finds the memory that another has used. The fastest counts.
     void measure(const SphereCase& on) {
-        Times automatic, in_double;
+        Times automatic, single, in_double;
         std::optional<HmatOss> peer;
         for (int round = 0; round < arguments_.rounds; ++round) {
             const bool last = round + 1 == arguments_.rounds;
             measure_own(on, "stretto", Precision::automatic, automatic, last);
+            measure_own(on, "stretto, single", Precision::single_or_double, single, last);
             measure_own(on, "stretto, double", Precision::double_only, in_double, last);
             if (comm_.rank() != 0) continue;
             auto found = measure_hmat_oss(on.kernel, on.epsilon, on.x, products);

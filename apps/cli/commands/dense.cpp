@@ -85,6 +85,8 @@ ordered_json describe(const DenseSystem& system) {
             {"low_rank_blocks", statistics.low_rank_blocks},
             {"refilled", statistics.refilled},
             {"single", statistics.single},
+            {"in_16_bits", statistics.in_16_bits},
+            {"in_8_bits", statistics.in_8_bits},
             {"compression_seconds", statistics.seconds},
             {"kernel_residual", std::ranges::max(residuals)},
             {"kernel_residuals", residuals}};

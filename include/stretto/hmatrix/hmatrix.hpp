@@ -15,14 +15,16 @@
 #include "stretto/hmatrix/cluster_tree.hpp"
 #include "stretto/hmatrix/fill.hpp"
 #include "stretto/hmatrix/low_rank.hpp"
+#include "stretto/hmatrix/panel.hpp"
 #include "stretto/sparse/partition.hpp"
 #include "stretto/statements/multivector.hpp"
 
 namespace stretto {
 
-/// Numbers of blocks in single precision where the error bound allows, or all in double.
-enum class Precision { automatic, double_only };
-inline constexpr std::string_view precision_names[] = {"auto", "double"};
+/// Numbers as short as the error bound allows, down to 8 bits (column by column of U and V); or blocks in single
+/// precision where it allows, else in double; or all in double.
+enum class Precision { automatic, double_only, single_or_double };
+inline constexpr std::string_view precision_names[] = {"auto", "double", "single"};
 
 /// What compression will take, told before it begins: dense blocks are counted, ranks are guessed from a sample.
 struct HMatrixEstimate {
@@ -60,16 +62,9 @@ struct HMatrixStatistics {
     double bytes = 0;         ///< stored, descriptions of blocks included
     double largest_rank = 0;  ///< bytes on the MPI rank that has most
     double single = 0;        ///< the part of the numbers that is in single precision
+    double in_16_bits = 0;    ///< in integers of 16 bits
+    double in_8_bits = 0;     ///< of 8 bits
     double seconds = 0;       ///< compression, the longest of all ranks
-};
-
-/// A panel, or some rows of one, as a product uses it: values of `rows` × `cols` in slabs of panel_rows rows, each
-/// column after column; the last slab is filled up with zeros. So any number of slabs is contiguous.
-struct HMatrixPanel {
-    std::size_t at;   ///< byte where the values begin
-    Index row, rows;  ///< of the longer side: of y in y += P t, of x in t = Pᵀ x
-    Index col, cols;  ///< of the other: of x or t
-    bool single;
 };
 
 /// A dense kernel matrix as hierarchical matrix (Hackbusch 1999), rows dealt to ranks by cost: blocks far from the
@@ -140,7 +135,7 @@ public:
     struct BlockInfo {
         Index row, rows, col, cols;  ///< positions in the cluster order
         int rank;                    ///< −1: dense
-        bool single, mirrored;       ///< mirrored: also used, transposed, in its mirror image's place
+        bool mirrored;               ///< also used, transposed, in its mirror image's place
     };
     const std::vector<BlockInfo>& blocks() const { return blocks_; }
 
@@ -188,7 +183,8 @@ private:
         std::vector<Message> receives, sends;
     };
 
-    void cut_rows(const std::vector<ClusterPair>& pairs, const std::vector<double>& rank_by_size, double value_bytes);
+    void cut_rows(const std::vector<ClusterPair>& pairs, const Compression& compression,
+                  const std::vector<double>& bytes_of_row);
     void pack(std::vector<Piece>& pieces, Compression& compression);
     bool fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPanel>& panels, Compression& compression);
     void take_stock(const std::vector<Piece>& pieces, Global refilled);

@@ -68,14 +68,17 @@ public:
     /// number is needlessly large or small.
     const Factors& operator()(const Factors& from, double epsilon, int most = std::numeric_limits<int>::max());
 
-    double norm() const { return norm_; }                  ///< ‖U Vᵀ‖
-    double squares_of_U() const { return squares_of_U_; }  ///< ‖U‖², of the result, as ‖V‖²
+    double norm() const { return norm_; }        ///< ‖U Vᵀ‖
+    double dropped() const { return dropped_; }  ///< the part of it that was dropped
+    /// Of the result: the largest sum of |cosines| between a column of U and all of them. Those of V are orthogonal.
+    double cosines() const;
 
 private:
     Factors result_;
     std::vector<double> Q_, P_, M_, J_, R_, S_, squares_;
     std::vector<int> order_;
-    double norm_ = 0, squares_of_U_ = 0;
+    double norm_ = 0, dropped_ = 0;
+    std::size_t ld_ = 0;  // of M_
 };
 
 /// ‖B − U Vᵀ‖ and ‖B‖ in Frobenius' norm, estimated from the entries at up to `sample` rows and columns chosen by

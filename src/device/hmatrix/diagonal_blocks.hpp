@@ -33,7 +33,7 @@ private:
         std::vector<HMatrixPanel> panels;
         std::size_t at = 0;
         for (const auto& [begin, rows, values] : M.inverses()) {
-            panels.push_back({at, begin, rows, begin, rows, false});
+            panels.push_back({at, 0, begin, rows, begin, {.in_double = rows}});
             at +=
                 sizeof(double) * static_cast<std::size_t>(round_up(rows, panel_rows)) * static_cast<std::size_t>(rows);
         }

@@ -5,7 +5,9 @@
 // slab, two rows each, eight columns at once: what a warp reads of a panel is contiguous. A thread keeps its rows, or
 // its column, and `width` columns of the vectors in registers; sums of threads meet in shared memory in a fixed order.
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 
 #include "plan.hpp"
 #include "stretto/execute/device/vectors.hpp"
@@ -17,6 +19,12 @@ template <class S>
 struct alignas(2 * sizeof(S)) RowPair {
     S first, second;
 };
+
+/// The scale of a column of integers.
+template <class Block, class D>
+STRETTO_KERNEL double scale_of(Block& block, const OnDevice<std::byte, D>* scales, Index column) {
+    return static_cast<double>(block.at(reinterpret_cast<const OnDevice<float, D>*>(scales) + column));
+}
 
 inline constexpr int lanes_of_column = panel_rows / 2, columns_at_once = lanes_of_warp / lanes_of_column;
 
@@ -130,6 +138,8 @@ private:
         switch (static_cast<Stored>(s.stored)) {
             case Stored::in_double: return add_values<double>(block, s, own, first, lane, from, sum);
             case Stored::in_single: return add_values<float>(block, s, own, first, lane, from, sum);
+            case Stored::in_16_bits: return add_values<std::int16_t>(block, s, own, first, lane, from, sum);
+            case Stored::in_8_bits: return add_values<std::int8_t>(block, s, own, first, lane, from, sum);
             case Stored::nowhere:
                 if (lane.column != 0) return;
                 for (int r = 0; r < 2; ++r) {
@@ -143,13 +153,19 @@ private:
     template <class S, class Block>
     STRETTO_KERNEL void add_values(Block& block, const PanelSegment& s, int own, int first, const PanelLane& lane,
                                    const DeviceColumns<D>& from, double (&sum)[2][width]) const {
-        const auto* const panel = reinterpret_cast<const OnDevice<RowPair<S>, D>*>(values + s.at) +
-                                  (static_cast<std::size_t>(own) * static_cast<std::size_t>(s.cols) * lanes_of_column +
-                                   static_cast<std::size_t>(lane.pair));
+        const auto* const panel =
+            reinterpret_cast<const OnDevice<RowPair<S>, D>*>(
+                values + s.at + static_cast<std::size_t>(own) * static_cast<std::size_t>(s.slab_bytes)) +
+            lane.pair;
         for (int j = lane.column; j < s.cols; j += columns_at_once) {
             const RowPair<S> left = block.at(panel + static_cast<std::size_t>(j) * lanes_of_column);
             double right[width];
             from.load(block, s.col + j, first, right);
+            if constexpr (std::integral<S>) {
+                const double scale = scale_of(block, values + s.scales, j);
+                STRETTO_UNROLL
+                for (int c = 0; c < width; ++c) right[c] *= scale;
+            }
             STRETTO_UNROLL
             for (int c = 0; c < width; ++c) {
                 sum[0][c] += static_cast<double>(left.first) * right[c];
@@ -182,10 +198,14 @@ struct AdjointKernel {
                     double sum[width] = {};
                     const PanelLane lane(t);
                     const PanelAdjoint p = block.at(panels + team.first + lane.warp / warps);
-                    if (static_cast<Stored>(p.stored) == Stored::in_double)
-                        add_values<double>(block, p, pass, first, lane, warps, sum);
-                    else
-                        add_values<float>(block, p, pass, first, lane, warps, sum);
+                    switch (static_cast<Stored>(p.stored)) {
+                        case Stored::in_double: add_values<double>(block, p, pass, first, lane, warps, sum); break;
+                        case Stored::in_single: add_values<float>(block, p, pass, first, lane, warps, sum); break;
+                        case Stored::in_16_bits:
+                            add_values<std::int16_t>(block, p, pass, first, lane, warps, sum);
+                            break;
+                        default: add_values<std::int8_t>(block, p, pass, first, lane, warps, sum);
+                    }
                     STRETTO_UNROLL
                     for (int c = 0; c < width; ++c) sums[t * width + c] = sum[c];
                 });
@@ -221,12 +241,12 @@ private:
         const int columns = columns_of(p, pass), j = pass * columns_at_once + lane.column % columns;
         if (j >= p.cols) return;
         const int slabs = (p.rows + panel_rows - 1) / panel_rows, at_once = columns_at_once / columns * warps;
-        const auto* const panel = reinterpret_cast<const OnDevice<RowPair<S>, D>*>(values + p.at) +
-                                  static_cast<std::size_t>(j * lanes_of_column + lane.pair);
+        const auto* const column =
+            values + p.at + static_cast<std::size_t>(j * lanes_of_column + lane.pair) * sizeof(RowPair<S>);
         for (int slab = lane.warp % warps * (columns_at_once / columns) + lane.column / columns; slab < slabs;
              slab += at_once) {
-            const RowPair<S> left =
-                block.at(panel + static_cast<std::size_t>(slab) * static_cast<std::size_t>(p.cols) * lanes_of_column);
+            const RowPair<S> left = block.at(reinterpret_cast<const OnDevice<RowPair<S>, D>*>(
+                column + static_cast<std::size_t>(slab) * static_cast<std::size_t>(p.slab_bytes)));
             const Index row = p.row + slab * panel_rows + 2 * lane.pair;
             double above[width], below[width];
             x.load(block, row, first, above);
@@ -234,6 +254,11 @@ private:
             STRETTO_UNROLL
             for (int c = 0; c < width; ++c)
                 sum[c] += static_cast<double>(left.first) * above[c] + static_cast<double>(left.second) * below[c];
+        }
+        if constexpr (std::integral<S>) {
+            const double scale = scale_of(block, values + p.scales, j);
+            STRETTO_UNROLL
+            for (int c = 0; c < width; ++c) sum[c] *= scale;
         }
     }
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -10,21 +11,42 @@
 namespace stretto {
 namespace {
 
-std::size_t bytes_of_column(const HMatrixPanel& p) { return (p.single ? 4 : 8) * std::size_t{panel_rows}; }
+constexpr Stored stored_as(double) { return Stored::in_double; }
+constexpr Stored stored_as(float) { return Stored::in_single; }
+constexpr Stored stored_as(std::int16_t) { return Stored::in_16_bits; }
+constexpr Stored stored_as(std::int8_t) { return Stored::in_8_bits; }
 
-/// A panel in a phase y += P v.
-struct Forward {
-    HMatrixPanel panel;
+/// The columns of one kind of number in a panel: for a kernel a panel of its own, whose slabs stand farther apart.
+struct Part {
+    std::size_t at, scales, slab_bytes;
+    Index row, rows, col, cols;
     Stored stored;
+};
+
+void add_parts(std::vector<Part>& to, const HMatrixPanel& p) {
+    const Index floats = p.columns.in_double + p.columns.in_single;
+    each_kind(p.columns, [&]<class S>(Index first, Index count, std::size_t offset) {
+        const std::size_t scales =
+            std::integral<S> ? p.scales + sizeof(float) * static_cast<std::size_t>(first - floats) : 0;
+        to.push_back(
+            {p.at + offset, scales, p.columns.slab_bytes(), p.row, p.rows, p.col + first, count, stored_as(S{})});
+    });
+}
+
+/// In a phase y += P v.
+struct Forward {
+    Part panel;
     bool products;
 };
 using Forwards = std::vector<Forward>;
 
 void add(Forwards& to, const std::vector<HMatrixPanel>& panels, bool products) {
-    for (const HMatrixPanel& p : panels) to.push_back({p, p.single ? Stored::in_single : Stored::in_double, products});
+    std::vector<Part> parts;
+    for (const HMatrixPanel& p : panels) add_parts(parts, p);
+    for (const Part& part : parts) to.push_back({part, products});
 }
 void add_sums(Forwards& to, const std::vector<HMatrixPanel>& panels) {
-    for (const HMatrixPanel& p : panels) to.push_back({p, Stored::nowhere, true});
+    for (const HMatrixPanel& p : panels) to.push_back({{0, 0, 0, p.row, p.rows, p.col, 1, Stored::nowhere}, true});
 }
 
 /// The order in which a scheme has them.
@@ -59,17 +81,17 @@ std::vector<std::size_t> cut(const BatchScheme& scheme, const std::vector<Index>
 
 /// The slabs of a panel that lie in rows first … first + part_rows − 1.
 PanelSegment segment_in(const Forward& p, Index first) {
-    const HMatrixPanel& panel = p.panel;
+    const Part& panel = p.panel;
     const Index from = std::max(panel.row, first), to = std::min(panel.row + panel.rows, first + part_rows);
     const Index skipped = from - panel.row;
-    const bool values = p.stored != Stored::nowhere;
-    const std::size_t slab = values ? bytes_of_column(panel) * static_cast<std::size_t>(panel.cols) : 0;
-    return {static_cast<std::int64_t>(panel.at + static_cast<std::size_t>(skipped / panel_rows) * slab),
-            values ? panel.col : panel.col + skipped,
+    return {static_cast<std::int64_t>(panel.at + static_cast<std::size_t>(skipped / panel_rows) * panel.slab_bytes),
+            static_cast<std::int64_t>(panel.scales),
+            static_cast<std::int32_t>(panel.slab_bytes),
+            panel.stored != Stored::nowhere ? panel.col : panel.col + skipped,
             panel.cols,
             static_cast<std::uint8_t>((from - first) / panel_rows),
             static_cast<std::uint8_t>(round_up(to - from, panel_rows) / panel_rows),
-            static_cast<std::uint8_t>(p.stored),
+            static_cast<std::uint8_t>(panel.stored),
             static_cast<std::uint8_t>(p.products)};
 }
 
@@ -104,7 +126,7 @@ ForwardPhase own_rows(const Forwards& panels, Index rows) {
 
 /// Blocks of threads have a panel's rows, which others may have too.
 ForwardPhase own_panels(const BatchScheme& scheme, Forwards panels) {
-    sort_for(scheme, panels, [](const Forward& p) -> const HMatrixPanel& { return p.panel; });
+    sort_for(scheme, panels, [](const Forward& p) -> const Part& { return p.panel; });
     std::vector<Index> rows;
     for (const Forward& p : panels) rows.push_back(p.panel.rows);
     const auto begins = cut(scheme, rows);
@@ -114,7 +136,7 @@ ForwardPhase own_panels(const BatchScheme& scheme, Forwards panels) {
         Index most = 0;
         for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) most = std::max(most, rows[k]);
         for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) {
-            const HMatrixPanel& p = panels[k].panel;
+            const Part& p = panels[k].panel;
             // A launch has as many blocks for each panel as the largest takes; the others' end at once.
             for (Index done = 0; done < most; done += part_rows) {
                 const auto first = static_cast<std::int32_t>(phase.segments.size());
@@ -139,19 +161,22 @@ int warps_of(Index rows) {
     return rows > rows_of_a_block ? warps_of_block : rows > rows_of_four_warps ? 4 : rows > rows_of_two_warps ? 2 : 1;
 }
 
-AdjointPhase adjoint_phase(const BatchScheme& scheme, std::vector<HMatrixPanel> panels) {
+AdjointPhase adjoint_phase(const BatchScheme& scheme, const std::vector<HMatrixPanel>& whole) {
+    std::vector<Part> panels;
+    for (const HMatrixPanel& p : whole) add_parts(panels, p);
     if (scheme.disjoint)  // the largest begin, so that none is left at the end
-        std::ranges::stable_sort(panels, std::greater<>(), [](const HMatrixPanel& p) {
+        std::ranges::stable_sort(panels, std::greater<>(), [](const Part& p) {
             return std::pair(warps_of(p.rows), static_cast<std::int64_t>(p.rows) * p.cols);
         });
-    sort_for(scheme, panels, [](const HMatrixPanel& p) -> const HMatrixPanel& { return p; });
+    sort_for(scheme, panels, [](const Part& p) -> const Part& { return p; });
     std::vector<Index> rows;
-    for (const HMatrixPanel& p : panels) rows.push_back(p.rows);
+    for (const Part& p : panels) rows.push_back(p.rows);
     const auto begins = cut(scheme, rows);
     AdjointPhase phase;
-    for (const HMatrixPanel& p : panels)
-        phase.panels.push_back({static_cast<std::int64_t>(p.at), p.row, p.rows, p.col, p.cols,
-                                static_cast<std::int32_t>(p.single ? Stored::in_single : Stored::in_double)});
+    for (const Part& p : panels)
+        phase.panels.push_back({static_cast<std::int64_t>(p.at), static_cast<std::int64_t>(p.scales), p.row, p.rows,
+                                p.col, p.cols, static_cast<std::int32_t>(p.stored),
+                                static_cast<std::int32_t>(p.slab_bytes)});
     for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
         phase.batches.push_back(static_cast<std::int32_t>(phase.teams.size()));
         for (std::size_t k = begins[b]; k < begins[b + 1];) {
@@ -203,8 +228,8 @@ ProductPlan plan_transposed(const HMatrix& A, const HMatrix::Steps& steps, const
             // Bᵀx goes through t, so that rows of y are disjoint.
             adjoints.push_back(p);
             adjoints.back().col = plan.products;
-            sums.push_back({0, p.col, p.cols, plan.products, 1, false});
-            plan.products += p.cols;
+            sums.push_back({0, 0, p.col, p.cols(), plan.products, {.in_double = 1}});
+            plan.products += p.cols();
         }
     std::map<Index, HMatrixPanel> sum_at;  // by the first product: what comes from it comes from x
     for (const HMatrixPanel& p : steps.sums) sum_at[p.col] = p;

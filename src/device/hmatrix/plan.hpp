@@ -14,16 +14,18 @@ namespace stretto {
 inline constexpr int lanes_of_warp = 32, warps_of_block = 8;
 inline constexpr Index part_rows = warps_of_block * panel_rows;  // of y, for a block of threads
 
-/// Some slabs of a panel that a block multiplies into its rows of y.
+/// Some slabs of a panel, and there the columns of one kind of number, that a block multiplies into its rows of y.
 struct PanelSegment {
-    std::int64_t at;           ///< byte of the first slab
+    std::int64_t at;           ///< byte of the first column in the first slab
+    std::int64_t scales;       ///< byte of the first scale of integers
+    std::int32_t slab_bytes;   ///< from a slab to the next
     Index col, cols;           ///< of the vector that is multiplied; of t, for y += t
     std::uint8_t slab, slabs;  ///< among those of the rows
     std::uint8_t stored;       ///< Stored
     std::uint8_t products;     ///< 1: multiplies t, 0: x
 };
 /// The values of a panel, or none: y += t.
-enum class Stored : std::uint8_t { in_double, in_single, nowhere };
+enum class Stored : std::uint8_t { in_double, in_single, in_16_bits, in_8_bits, nowhere };
 
 /// Rows of y of a block of threads, and what is multiplied into them.
 struct PanelRows {
@@ -31,13 +33,13 @@ struct PanelRows {
     Index row, slabs;
 };
 
-/// t = Pᵀ x for a panel.
+/// t = Pᵀ x for the columns of one kind of number in a panel.
 struct PanelAdjoint {
-    std::int64_t at;
+    std::int64_t at, scales;
     Index row, rows;  ///< of x
     Index product, cols;
     std::int32_t stored;
-    std::int32_t unused = 0;
+    std::int32_t slab_bytes;
 };
 /// Those of a block of threads, 1, 2, 4 or 8: each has its share of the warps.
 struct AdjointTeam {
