@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 
 #include "../sparse/forms/row_sums.hpp"
 #include "kinds.hpp"
+#include "scaled_spectrum.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
-#include "stretto/core/random.hpp"
 #include "stretto/core/scratch.hpp"
-#include "stretto/methods/parts/newton_basis.hpp"
 
 namespace stretto {
 namespace {
@@ -50,7 +48,7 @@ public:
     ExplicitInverse explicit_inverse() const override { return form_; }
 
 private:
-    static constexpr int most_steps = 12;
+    static constexpr int steps = 12;
 
     double vector_bytes(int columns) const {
         return 8.0 * static_cast<double>(form_.inverse.size()) * (form_.degree + 1) * (7.0 * columns + 1);
@@ -95,70 +93,12 @@ private:
         }
     }
 
-    /// Collective. The largest row sum of |D⁻¹A|, which bounds all eigenvalues.
-    double largest_row_sum() const {
-        double largest = 0;
-        for (Index i = 0; i < A_->local_rows(); ++i) {
-            double sum = 0;
-            for (const double value : A_->row(i).values) sum += std::abs(value);
-            largest = std::max(largest, sum * std::abs(form_.inverse[static_cast<std::size_t>(i)]));
-        }
-        return all_max(A_->comm(), largest);
-    }
-
-    /// Collective. Ritz values of D⁻¹A after a few steps of Arnoldi's method; fewer where the space ends, below
-    /// `negligible`.
-    std::vector<std::complex<double>> ritz_values(double negligible) const {
-        const Comm& comm = A_->comm();
-        const auto n = form_.inverse.size();
-        std::vector<std::vector<double>> basis;
-        std::vector<double> next(n);
-        const Global first = A_->partition().first(comm.rank());
-        for (std::size_t i = 0; i < n; ++i) next[i] = uniform(1, first + static_cast<Global>(i), 0);
-        double h[most_steps][most_steps] = {};  // column by column
-        for (int steps = 0;; ++steps) {
-            // Classical Gram–Schmidt, one reduction a step: (next, qⱼ) and (next, next).
-            std::vector<double> dots(basis.size() + 1);
-            const auto dot = [&](const std::vector<double>& q) {
-                double sum = 0;
-                for (std::size_t i = 0; i < n; ++i) sum += next[i] * q[i];
-                return sum;
-            };
-            std::ranges::transform(basis, dots.begin(), dot);
-            dots.back() = dot(next);
-            MPI_Allreduce(MPI_IN_PLACE, dots.data(), static_cast<int>(dots.size()), MPI_DOUBLE, MPI_SUM, comm.mpi());
-            double square = dots.back();
-            for (std::size_t j = 0; j < basis.size(); ++j) {
-                h[steps - 1][j] = dots[j];
-                square -= dots[j] * dots[j];
-                for (std::size_t i = 0; i < n; ++i) next[i] -= dots[j] * basis[j][i];
-            }
-            // What is left of cancellation is no direction: the space ends.
-            constexpr double cancelled = 1e-10;
-            const double norm = square > cancelled * dots.back() ? std::sqrt(square) : 0;
-            if (steps == most_steps || !(norm > negligible) || !std::isfinite(norm)) return ritz_values_of(h, steps);
-            if (steps > 0) h[steps - 1][steps] = norm;
-            for (double& value : next) value /= norm;
-            basis.push_back(next);
-            A_->apply({basis.back().data(), A_->local_rows(), 1}, {next.data(), A_->local_rows(), 1});
-            for (std::size_t i = 0; i < n; ++i) next[i] *= form_.inverse[i];
-        }
-    }
-
-    static std::vector<std::complex<double>> ritz_values_of(const double (&h)[most_steps][most_steps], int steps) {
-        if (steps == 0) return {};
-        std::vector<double> H;
-        for (int j = 0; j < steps; ++j) H.insert(H.end(), h[j], h[j] + steps);
-        const auto values = hessenberg_eigenvalues(H, steps);
-        return {values.begin(), values.end()};
-    }
-
     /// Collective. Somewhat above the largest real part of an eigenvalue of D⁻¹A, and not above its largest row sum.
     double find_end() {
         constexpr double margin = 1.1;
-        const double row_sum = largest_row_sum();
+        const double row_sum = largest_row_sum(*A_, form_.inverse);
         double largest = 0, smallest = 0, sideways = 0;
-        for (const auto& value : ritz_values(1e-12 * row_sum)) {
+        for (const auto& value : ritz_values(*A_, form_.inverse, steps, 1e-12 * row_sum)) {
             largest = std::max(largest, value.real());
             smallest = std::min(smallest, value.real());
             sideways = std::max(sideways, std::abs(value.imag()));

@@ -30,10 +30,41 @@ constexpr OptionInfo chebyshev_options[] = {
     {"degree", 4, 0, 1000, "of the polynomial: products with A", true},
     {"ratio", 30, 1.001, 1e12,
      "of the interval's ends: it reaches from the largest eigenvalue, estimated, down to that over this"}};
+constexpr std::string_view amg_cycles[] = {"merged", "hypre"}, amg_coarsenings[] = {"hmis", "pmis"},
+                           amg_precisions[] = {"double", "single"}, amg_updates[] = {"anew", "products", "lagged"};
 constexpr OptionInfo amg_options[] = {
-    {"strong", 0.5, 0, 1, "a neighbour is strong from this part of the row's largest on; 0.25 suits 2D, 0.5 3D"},
-    {"sweeps", 1, 1, 100, "of smoothing, before and after", true},
-    {"aggressive", 0, 0, 100, "levels of aggressive coarsening: less memory, more iterations", true}};
+    {.name = "cycle",
+     .default_value = 0,
+     .minimum = 0,
+     .maximum = 1,
+     .help = "merged: Stretto's, whose smoother works on rows of products while they are in cache; hypre: BoomerAMG's",
+     .choices = amg_cycles},
+    {"degree", 2, 1, 10, "merged: of the smoother's polynomial, before and after", true},
+    {"ratio", 4, 1.001, 1e6, "merged: the smoother damps from the largest eigenvalue down to that over this"},
+    {.name = "precision",
+     .default_value = 0,
+     .minimum = 0,
+     .maximum = 1,
+     .help = "merged: of the coarser levels' coefficients",
+     .choices = amg_precisions},
+    {.name = "update",
+     .default_value = 0,
+     .minimum = 0,
+     .maximum = 2,
+     .help = "merged: what new values in the same places change: everything; products: not the interpolation; lagged: "
+             "the finest level, and everything once solves take half as many iterations more",
+     .choices = amg_updates},
+    {"strong", 0.5, 0, 1, "a neighbour is strong from this part of the row's largest on"},
+    {.name = "coarsen",
+     .default_value = 0,
+     .minimum = 0,
+     .maximum = 1,
+     .help = "how coarse rows are chosen",
+     .choices = amg_coarsenings},
+    {"per_row", 4, 0, 100, "entries of a row of the interpolation, at most; 0: any number", true},
+    {"aggressive", 1, 0, 100, "levels of aggressive coarsening: less memory, more iterations", true},
+    {"functions", 1, 1, 100, "unknowns at each point, one after the other", true},
+    {"sweeps", 1, 1, 100, "hypre: of smoothing, before and after", true}};
 
 constexpr OptionInfo inner_iterations_options[] = {{"iterations", 20, 1, 1e6, "inner ones", true}};
 
@@ -102,7 +133,7 @@ std::span<const PreconditionerKind> preconditioners() {
          .options = chebyshev_options,
          .of_sparse = make_chebyshev},
         {.name = "amg",
-         .title = "algebraic multigrid: a V-cycle of hypre's BoomerAMG",
+         .title = "algebraic multigrid: the levels of hypre's BoomerAMG",
          .source = "Henson and Yang 2002",
          .options = amg_options,
          .of_sparse = make_amg},

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The V-cycle of precond/multigrid.hpp: over levels made here, and over those of hypre's BoomerAMG beside its own
+// cycle.
+#include "precond/multigrid.hpp"
+
+#include "preconditioner_cases.hpp"
+
+namespace stretto {
+namespace {
+
+double line(Global i, Global j) { return i == j ? 2 : std::abs(i - j) == 1 ? -1 : 0; }
+
+/// Every second point of a line of 2ᵏ − 1, with linear interpolation, until 63 are left.
+std::vector<CoarseLevel> levels_of_line(const CsrMatrix<double>& A) {
+    std::vector<CoarseLevel> levels;
+    const Comm& comm = A.comm();
+    Partition above = A.partition();
+    for (double scale = 0.5; above.rows() > 63; scale /= 2) {
+        const Global coarse = above.rows() / 2;
+        LocalRows<double> P;
+        for (Global i = above.first(comm.rank()); i < above.first(comm.rank() + 1); ++i) {
+            const auto put = [&](Global column, double weight) {
+                if (column < 0 || column >= coarse) return;
+                P.columns.push_back(column);
+                P.values.push_back(weight);
+            };
+            if (i % 2 == 1) {
+                put(i / 2, 1);
+            } else {
+                put(i / 2 - 1, 0.5);
+                put(i / 2, 0.5);
+            }
+            P.start.push_back(static_cast<Global>(P.columns.size()));
+        }
+        auto [partition, rows] = rows_of(comm, coarse, [&](Global i, Global j) { return scale * line(i, j); });
+        levels.push_back({std::move(P), partition, std::move(rows)});
+        above = levels.back().partition;
+    }
+    return levels;
+}
+
+/// M⁻¹, from what it does to the unit vectors, column by column or so many at a time.
+Dense applied_to_units(const CsrMatrix<double>& A, const Multigrid& M, int together) {
+    const Global size = A.rows(), first = A.partition().first(A.comm().rank());
+    Dense all(size);
+    for (Global at = 0; at < size; at += together) {
+        Values unit(A, together, [&](Global i, int j) { return i == at + j ? 1.0 : 0.0; }), z(A, together);
+        M.apply(unit.view(), z.view());
+        for (Index i = 0; i < A.local_rows(); ++i)
+            for (int j = 0; j < together && at + j < size; ++j) all(first + i, at + j) = z.view()(i, j);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, all.values.data(), static_cast<int>(all.values.size()), MPI_DOUBLE, MPI_SUM,
+                  A.comm().mpi());
+    return all;
+}
+
+TEST(Multigrid, OverALineIsSymmetricAndConverges) {
+    MpiComm comm;
+    constexpr Global points = 255;
+    for (const int threads : {1, 2})
+        for (const int degree : {1, 2, 3})
+            for (const bool single : {false, true}) {
+                if (threads == 2 && degree != 2) continue;
+                const auto A = matrix(comm, points, line, threads);
+                const Multigrid M(A, levels_of_line(A), {.degree = degree, .ratio = 4, .single = single});
+                Dense inverse = applied_to_units(A, M, 85);
+                double largest = 0, asymmetry = 0;
+                for (Global i = 0; i < points; ++i)
+                    for (Global j = 0; j < points; ++j) {
+                        largest = std::max(largest, std::abs(inverse(i, j)));
+                        asymmetry = std::max(asymmetry, std::abs(inverse(i, j) - inverse(j, i)));
+                    }
+                EXPECT_LE(asymmetry, (single ? 1e-6 : 1e-13) * largest) << degree;
+                Values b(A, 1, [](Global i, int) { return uniform(3, i, 0); }), x(A, 1), r(A, 1), z(A, 1);
+                for (int step = 0; step < 12; ++step) {
+                    A.apply(x.view(), r.view());
+                    for (Index i = 0; i < A.local_rows(); ++i) r.view()(i) = b.view()(i) - r.view()(i);
+                    M.apply(r.view(), z.view());
+                    for (Index i = 0; i < A.local_rows(); ++i) x.view()(i) += z.view()(i);
+                }
+                EXPECT_LE(true_residuals(A, b, x)[0], 1e-5) << degree;
+                EXPECT_GT(M.bytes(2), M.bytes(1));
+                EXPECT_GT(M.bytes(1), M.stored());
+            }
+}
+
+TEST(Multigrid, EqualColumnsStayEqual) {
+    MpiComm comm;
+    const auto A = matrix(comm, 255, line);
+    const Multigrid M(A, levels_of_line(A), {});
+    for (const int m : {2, 4, 7, 16}) {
+        Values r(A, m, [](Global i, int) { return uniform(4, i, 0); }), z(A, m);
+        M.apply(r.view(), z.view());
+        for (Index i = 0; i < A.local_rows(); ++i)
+            for (int j = 1; j < m; ++j) EXPECT_EQ(z.view()(i, j), z.view()(i, 0)) << m;
+    }
+}
+
+TEST(Multigrid, OfFewRowsIsTheInverse) {
+    MpiComm comm;
+    const auto A = matrix(comm, n, general);
+    const Multigrid M(A, {}, {});
+    Dense exact = dense(n, general).inverse(), found = applied_to_units(A, M, 3);
+    for (Global i = 0; i < n; ++i)
+        for (Global j = 0; j < n; ++j) EXPECT_NEAR(found(i, j), exact(i, j), 1e-13);
+    EXPECT_FALSE(M.is_singular());
+}
+
+TEST(Multigrid, FollowsNewValues) {
+    MpiComm comm;
+    auto A = matrix(comm, 255, line);
+    Multigrid M(A, levels_of_line(A), {});
+    const auto before = applied_to_units(A, M, 85);
+    auto rows = A.local();
+    for (double& value : rows.values) value *= 4;
+    A.update_values(rows);
+    std::vector<LocalRows<double>> coarser;
+    for (auto& level : levels_of_line(A)) {
+        for (double& value : level.A.values) value *= 4;
+        coarser.push_back(std::move(level.A));
+    }
+    M.update(std::move(coarser));
+    const auto after = applied_to_units(A, M, 85);
+    for (std::size_t k = 0; k < after.values.size(); ++k) EXPECT_NEAR(4 * after.values[k], before.values[k], 1e-12);
+}
+
+int iterations(const CsrMatrix<double>& A, const std::string& method, const std::string& precond) {
+    const auto M = make_preconditioner(precond, A);
+    Values b(A, 2, [](Global i, int j) { return uniform(2, i, j); }), x(A, 2);
+    SolveOptions options;
+    options.method = method;
+    const auto result = solve<double>(A.comm(), A, *M, b.view(), x.view(), options);
+    EXPECT_TRUE(result.converged()) << precond;
+    for (const double residual : true_residuals(A, b, x)) EXPECT_LE(residual, 1e-8 * (1 + 1e-6)) << precond;
+    return result.iterations;
+}
+
+TEST(Multigrid, TakesAsManyIterationsAsBoomerAmgs) {
+    MpiComm comm;
+    for (const auto& [name, method] :
+         {std::pair("poisson2d:40", "cg"), std::pair("poisson3d:12", "cg"), std::pair("jump3d:12", "cg"),
+          std::pair("aniso2d:40,epsilon=0.1", "cg"), std::pair("convdiff2d:40,peclet=40", "bicgstab")}) {
+        const auto A = problem(comm, name);
+        if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+        const int theirs = iterations(A, method, "amg:cycle=hypre");
+        for (const std::string options : {"", ":degree=1", ":degree=3,ratio=10", ":precision=single", ":coarsen=pmis"})
+            EXPECT_LE(iterations(A, method, "amg" + options), 1.5 * theirs + 3) << name << ' ' << options;
+    }
+}
+
+TEST(Multigrid, OfBoomerAmgsLevelsIsSymmetric) {
+    MpiComm comm;
+    const auto A = problem(comm, "jump2d:14");
+    if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+    Dense inverse = applied(A, *make_preconditioner("amg", A));
+    for (Global i = 0; i < A.rows(); ++i)
+        for (Global j = 0; j < A.rows(); ++j)
+            EXPECT_NEAR(inverse(i, j), inverse(j, i), 1e-12 * std::max(inverse(i, i), inverse(j, j)));
+}
+
+// Each piece is singular, and a level of one row for each has rounding errors for its diagonal.
+TEST(Multigrid, OfManySingularPiecesStaysBounded) {
+    MpiComm comm;
+    const auto A = matrix(comm, 1200, [](Global i, Global j) {
+        if (i / 4 != j / 4) return 0.0;
+        return i == j ? (i % 4 == 0 || i % 4 == 3 ? 1.0 : 2.0) : std::abs(i - j) == 1 ? -1.0 : 0.0;
+    });
+    if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+    for (const std::string precond : {"amg", "amg:precision=single", "amg:aggressive=0"}) {
+        const auto M = make_preconditioner(precond, A);
+        Values r(A, 1, [](Global i, int) { return i % 4 < 2 ? 1.0 : -1.0; }), z(A, 1);
+        M->apply(r.view(), z.view());
+        for (Index i = 0; i < A.local_rows(); ++i) EXPECT_LE(std::abs(z.view()(i)), 100) << precond;
+    }
+}
+
+TEST(Multigrid, OfTwoUnknownsAtEachPoint) {
+    MpiComm comm;
+    constexpr Global side = 24;
+    const auto A = matrix(comm, 2 * side * side, [](Global i, Global j) {
+        const Global p = i / 2, q = j / 2;
+        if (i % 2 != j % 2) return p == q ? 0.5 : 0.0;
+        const double strength = i % 2 == 0 ? 1 : 1000;
+        if (p == q) return 4.5 * strength;
+        return p / side == q / side      ? (std::abs(p - q) == 1 ? -strength : 0.0)
+               : std::abs(p - q) == side ? -strength
+                                         : 0.0;
+    });
+    if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+    EXPECT_LE(iterations(A, "cg", "amg:functions=2"), 12);
+}
+
+TEST(Multigrid, OfBoomerAmgFollowsAsAsked) {
+    MpiComm comm;
+    auto A = problem(comm, "jump2d:24");
+    if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+    const auto anew = make_preconditioner("amg", A), products = make_preconditioner("amg:update=products", A),
+               lagged = make_preconditioner("amg:update=lagged", A);
+    Values r(A, 1, [](Global i, int) { return uniform(6, i, 0); }), z(A, 1), expected(A, 1);
+    anew->apply(r.view(), expected.view());
+    for (int k = 0; k < 4; ++k) lagged->apply(r.view(), z.view());
+    auto rows = A.local();
+    for (double& value : rows.values) value *= 2;
+    A.update_values(rows);
+    EXPECT_FALSE(anew->update());
+    EXPECT_TRUE(products->update());
+    products->apply(r.view(), z.view());
+    for (Index i = 0; i < A.local_rows(); ++i)
+        EXPECT_NEAR(2 * z.view()(i), expected.view()(i), 1e-10 * std::abs(expected.view()(i)) + 1e-10);
+    EXPECT_TRUE(lagged->update());
+    for (int k = 0; k < 6; ++k) lagged->apply(r.view(), z.view());
+    EXPECT_TRUE(lagged->update());  // half as many more
+    for (int k = 0; k < 7; ++k) lagged->apply(r.view(), z.view());
+    EXPECT_FALSE(lagged->update());
+}
+
+}  // namespace
+}  // namespace stretto
