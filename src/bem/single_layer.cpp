@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stretto/bem/single_layer.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace stretto {
 namespace {
@@ -18,59 +16,16 @@ constexpr QuadraturePoint rule[7] = {{1.0 / 3, 1.0 / 3, 1.0 / 3, 0.225}, {q1, p1
                                      {q2, p2, p2, 0.125939180544827},    {p2, q2, p2, 0.125939180544827},
                                      {p2, p2, q2, 0.125939180544827}};
 
-/// Degree 8 (Dunavant 1985): barycentric coordinates of 16 points, each kind by itself.
-struct Rule16 {
-    alignas(64) double a[16], b[16], c[16], weight[16];
-};
-constexpr Rule16 make_rule16() {
-    Rule16 made{};
-    int count = 0;
-    const auto add = [&](double a, double b, double c, double weight) {
-        made.a[count] = a;
-        made.b[count] = b;
-        made.c[count] = c;
-        made.weight[count++] = weight;
-    };
-    const auto turned = [&](double a, double b, double c, double weight) {
-        add(a, b, c, weight);
-        add(b, c, a, weight);
-        add(c, a, b, weight);
-    };
-    add(1.0 / 3, 1.0 / 3, 1.0 / 3, 0.144315607677787);
-    turned(0.081414823414554, 0.459292588292723, 0.459292588292723, 0.095091634267285);
-    turned(0.658861384496480, 0.170569307751760, 0.170569307751760, 0.103217370534718);
-    turned(0.898905543365938, 0.050547228317031, 0.050547228317031, 0.032458497623198);
-    turned(0.008394777409958, 0.263112829634638, 0.728492392955404, 0.027230314174435);
-    turned(0.008394777409958, 0.728492392955404, 0.263112829634638, 0.027230314174435);
-    return made;
-}
-constexpr Rule16 rule16 = make_rule16();
-
-// In sizes of a triangle: from here on the rule of degree 8, and that of degree 5, are good to 1e-8.
-constexpr double near = 4, far = 10;
-
-/// 1/√x to 1e-13, for x within the range of single precision: a root and a quotient there, which the processor makes
-/// for twice as many numbers at once and in fewer cycles, and a step of Newton's.
-inline double inverse_root(double x) {
-    const double y = 1.0F / std::sqrt(static_cast<float>(x));
-    return y + 0.5 * y * (1 - x * y * y);
-}
+constexpr double far = 12;  // in sizes of a triangle: the rule is good to 1e-8 from there on
 
 class SingleLayer {
 public:
     SingleLayer(const TriangleMesh& mesh, Testing testing) : testing_(testing) {
-        // In units of about the extent of all, a power of two, distances are within the range of single precision.
-        Box box;
-        for (Index i = 0; i < mesh.size(); ++i)
-            for (const Point& corner : mesh.corners(i)) box.add(corner);
-        const int exponent = std::ilogb(std::max(box.diameter(), std::numeric_limits<double>::min()));
-        const double unit = std::ldexp(1.0, exponent);
-        factor_ = testing == Testing::collocation ? unit : unit * unit * unit;
         for (Index i = 0; i < mesh.size(); ++i) {
             auto& t = triangles_.emplace_back();
-            for (std::size_t k = 0; k < 3; ++k) t.corners[k] = (1 / unit) * mesh.corners(i)[k];
-            t.centroid = (1 / unit) * mesh.centroid(i);
-            t.area = 0.5 * norm(cross(t.corners[1] - t.corners[0], t.corners[2] - t.corners[0]));
+            t.corners = mesh.corners(i);
+            t.centroid = mesh.centroid(i);
+            t.area = mesh.area(i);
             for (const Point& corner : t.corners) t.size = std::max(t.size, norm(corner - t.centroid));
             for (int q = 0; q < 8; ++q) {
                 const Point p = q < 7 ? at(t.corners, rule[q]) : t.centroid;
@@ -83,10 +38,8 @@ public:
     }
 
     double operator()(Index i, Index j) const {
-        if (testing_ == Testing::collocation) return factor_ * potential(triangle(i).centroid, triangle(j));
-        return factor_ * (i == j  ? self(triangle(i))
-                          : i < j ? both(triangle(i), triangle(j))
-                                  : both(triangle(j), triangle(i)));
+        if (testing_ == Testing::collocation) return potential(triangle(i).centroid, triangle(j));
+        return i == j ? self(triangle(i)) : i < j ? both(triangle(i), triangle(j)) : both(triangle(j), triangle(i));
     }
 
 private:
@@ -104,23 +57,12 @@ private:
 
     static double potential(const Point& p, const Triangle& t) {
         const Point d = p - t.centroid;
-        const double squared = dot(d, d), size = t.size * t.size;
-        if (squared < near * near * size) return triangle_potential(p, t.corners);
+        if (dot(d, d) < far * far * t.size * t.size) return triangle_potential(p, t.corners);
         double sum = 0;
-        if (squared < far * far * size) {
-            const Point u = t.corners[0] - p, v = t.corners[1] - p, w = t.corners[2] - p;
-#pragma omp simd reduction(+ : sum)
-            for (int q = 0; q < 16; ++q) {
-                const double a = rule16.a[q], b = rule16.b[q], c = rule16.c[q], x = a * u[0] + b * v[0] + c * w[0],
-                             y = a * u[1] + b * v[1] + c * w[1], z = a * u[2] + b * v[2] + c * w[2];
-                sum += rule16.weight[q] * inverse_root(x * x + y * y + z * z);
-            }
-            return t.area * sum;
-        }
 #pragma omp simd reduction(+ : sum)
         for (int q = 0; q < 8; ++q) {
             const double x = p[0] - t.x[q], y = p[1] - t.y[q], z = p[2] - t.z[q];
-            sum += t.w[q] * inverse_root(x * x + y * y + z * z);
+            sum += t.w[q] / std::sqrt(x * x + y * y + z * z);
         }
         return sum;
     }
@@ -151,7 +93,6 @@ private:
     }
 
     Testing testing_;
-    double factor_;  // of what is integrated in these units
     std::vector<Triangle> triangles_;
 };
 

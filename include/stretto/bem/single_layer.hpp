@@ -18,10 +18,10 @@ enum class Testing { collocation, galerkin };
 inline constexpr std::string_view testing_names[] = {"collocation", "galerkin"};
 
 /// The matrix of the single layer potential of charges that are constant on each triangle: entry (i, j) is what a unit
-/// density on triangle j, in units of 4πε₀, makes on triangle i. Exact integrals near, a rule of degree 8 from 4
-/// triangle sizes on, one of degree 5 from 10 on (relative errors below 1e-8). Of Galerkin's two integrals the inner
-/// one is as for collocation, the outer one has seven points, four times as many where triangles touch, and a closed
-/// form on the triangle itself (Eibert and Hansen 1995); it is symmetric.
+/// density on triangle j, in units of 4πε₀, makes on triangle i. Exact integrals near, a rule of degree 5 from 12
+/// triangle sizes on (relative error below 1e-8). Of Galerkin's two integrals the inner one is as for collocation, the
+/// outer one has seven points, four times as many where triangles touch, and a closed form on the triangle itself
+/// (Eibert and Hansen 1995); it is symmetric.
 Fill single_layer(const TriangleMesh& mesh, Testing testing);
 
 }  // namespace stretto
