@@ -15,6 +15,7 @@
 #include "show/print.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/io/complex_problem.hpp"
 #include "stretto/io/generators.hpp"
 #include "stretto/io/result_json.hpp"
 
@@ -59,7 +60,7 @@ bool exists(const Comm& comm, const std::string& path) {
 bool names_problem(const std::string& text) {
     const auto name = text.substr(0, text.find(':'));
     return name == "kron" || text.ends_with(".mtx") || text.ends_with(".mtx.gz") ||
-           std::ranges::find(problems(), name, &ProblemKind::name) != problems().end();
+           std::ranges::find(problems(), name, &ProblemKind::name) != problems().end() || is_complex_problem(name);
 }
 
 DistributedRows load_problem(const Comm& comm, const std::string& problem, int threads, ProgressLine& line) {
@@ -121,8 +122,9 @@ void check_outputs(const Comm& comm, const std::vector<std::string>& inputs, con
     });
 }
 
-void write_solution(const Comm& comm, const Partition& partition, const std::string& path, std::span<const double> x,
-                    int columns) {
+template <class T>
+static void write_array_whole(const Comm& comm, const Partition& partition, const std::string& path,
+                              std::span<const T> x, int columns) {
     std::string part;  // keeps the ending of the name, which chooses the format; empty for a pipe or a device
     agree(comm, [&] {
         if (comm.rank() != 0) return;
@@ -137,4 +139,13 @@ void write_solution(const Comm& comm, const Partition& partition, const std::str
     agree(comm, [&] {
         if (comm.rank() == 0) std::filesystem::rename(part, path);
     });
+}
+
+void write_solution(const Comm& comm, const Partition& partition, const std::string& path, std::span<const double> x,
+                    int columns) {
+    write_array_whole(comm, partition, path, x, columns);
+}
+void write_solution(const Comm& comm, const Partition& partition, const std::string& path,
+                    std::span<const std::complex<double>> x, int columns) {
+    write_array_whole(comm, partition, path, x, columns);
 }

@@ -44,3 +44,5 @@ void check_outputs(const stretto::Comm& comm, const std::vector<std::string>& in
 /// solution.
 void write_solution(const stretto::Comm& comm, const stretto::Partition& partition, const std::string& path,
                     std::span<const double> x, int columns);
+void write_solution(const stretto::Comm& comm, const stretto::Partition& partition, const std::string& path,
+                    std::span<const std::complex<double>> x, int columns);

@@ -3,12 +3,18 @@
 
 // The routines of LAPACK that are used. Matrices are column after column; `size` is the length of `work`.
 
+#include <complex>
+
 extern "C" {
 
 /// The eigenvalues of a Hessenberg matrix, which is overwritten.
 void dhseqr_(const char* job, const char* vectors, const int* n, const int* low, const int* high, double* h,
              const int* ldh, double* real, double* imaginary, double* z, const int* ldz, double* work, const int* size,
              int* info);
+
+void zhseqr_(const char* job, const char* vectors, const int* n, const int* low, const int* high,
+             std::complex<double>* h, const int* ldh, std::complex<double>* values, std::complex<double>* z,
+             const int* ldz, std::complex<double>* work, const int* size, int* info);
 
 /// The shortest solution of a least squares problem, of any rank.
 void dgelsy_(const int* m, const int* n, const int* columns, double* a, const int* lda, double* b, const int* ldb,

@@ -48,7 +48,7 @@ Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
         });
     set_targets(bb);
     x_is_zero_ = true;
-    for (int j = 0; j < V_.width(); ++j) x_is_zero_ = x_is_zero_ && (xx[j] == 0 || result_of(j).norm_b == 0);
+    for (int j = 0; j < V_.width(); ++j) x_is_zero_ = x_is_zero_ && (xx[j] == Number<T>{} || result_of(j).norm_b == 0);
     if (null_space() && !x_is_zero_) null_space().take_out_of(x_);
     if (orthogonal_to_range()) bb = project();
     if (!x_is_zero_) return exact_squares(r);
@@ -60,9 +60,10 @@ template <class T>
 void Solver<T>::Driver::set_targets(const Scalars<T>& bb) {
     std::vector<double> largest;  // looked for where ‖b‖² does not tell
     for (int j = 0; j < V_.width(); ++j)
-        if (!(bb[j] > surely_large && bb[j] < surely_small)) largest = V_.largest(b_);
+        if (!(real_part(bb[j]) > surely_large && real_part(bb[j]) < surely_small)) largest = V_.largest(b_);
     for (int j = 0; j < V_.width(); ++j) {
-        const double norm = std::sqrt(double{bb[j]}), most = largest.empty() ? 1 : largest[static_cast<std::size_t>(j)];
+        const double norm = std::sqrt(double{real_part(bb[j])}),
+                     most = largest.empty() ? 1 : largest[static_cast<std::size_t>(j)];
         result_of(j) = {};
         result_of(j).norm_b = norm;
         columns_[j].norm_b = norm > 0 ? norm : 1;
@@ -104,13 +105,13 @@ Scalars<T> Solver<T>::Driver::project() {
         auto& column = at(j);
         if (column.finished) continue;
         const double norm_b = result_of(j).norm_b, tolerated = tolerance(norm_b);
-        if (std::sqrt(double{squares[j]}) <= rounding * norm_b) {
+        if (std::sqrt(double{real_part(squares[j])}) <= rounding * norm_b) {
             for (const auto& v : {b_, r, x_}) V_.clear_column(v, j);
             squares[j] = 0;
         }
-        const double norm = std::sqrt(double{squares[j]});
+        const double norm = std::sqrt(double{real_part(squares[j])});
         column.norm = norm > 0 ? norm : 1;
-        column.outside = std::sqrt(double{outside[j]});
+        column.outside = std::sqrt(double{real_part(outside[j])});
         column.in_range = column.outside <= std::max(tolerated / 2, rounding * norm_b);
         const double left = std::max(0.0, (tolerated - column.outside) * (tolerated + column.outside));
         set_target(j, column.in_range ? std::sqrt(left) : tolerance(norm), norm);

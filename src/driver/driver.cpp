@@ -4,5 +4,8 @@
 namespace stretto {
 
 template class Solver<double>::Driver;
+#if STRETTO_COMPLEX
+template class Solver<std::complex<double>>::Driver;
+#endif
 
 }  // namespace stretto

@@ -36,7 +36,9 @@ MethodText<T> device_text(std::string_view method);
 /// The loop of a method.
 template <class T>
 MethodText<T> text_of(const Method& method) {
-    if constexpr (OnHost<T>)
+    if constexpr (is_complex<T>)
+        return method.run_complex;
+    else if constexpr (OnHost<T>)
         return method.run;
     else
         return device_text<T>(method.name);
@@ -47,7 +49,7 @@ template <class T>
 class Solver<T>::Driver {
 public:
     Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
-           const SolveOptions& options);
+           const SolveOptions& options, int together = 1);
 
     const Result& run(MultiVector<const T> b, MultiVector<T> x, bool transposed);
     void set_tolerances(double rtol, double atol, int max_iterations) {

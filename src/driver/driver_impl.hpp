@@ -42,19 +42,19 @@ const Method& next(const Method& method, const Options& given) {
 
 template <class T>
 Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows,
-                          int columns, const SolveOptions& options)
+                          int columns, const SolveOptions& options, int together)
     : spec_(asked.spec),
       asked_(asked.method),
       asked_options_(asked.options),
       options_(options),
       A_transposed_(A),
       M_transposed_(M),
-      V_(comm, rows, columns, most_vectors(static_cast<bool>(M)), options.threads, options.formulation),
+      V_(comm, rows, columns, most_vectors(static_cast<bool>(M)), options.threads, options.formulation, together),
       A_(A, V_, Kernel::apply),
       M_(M, V_, Kernel::precondition),
       At_(A_transposed_, V_, Kernel::apply),
       Mt_(M ? AnyOperator<T>(M_transposed_) : AnyOperator<T>(), V_, Kernel::precondition),
-      own_(rows, columns,
+      own_(rows, columns * together,
            1 + asked_->hands_over + options.true_history + Projection<T>::vectors_stored(options.null_space),
            options.threads),
       null_space_(V_, options.null_space ? options.null_space->vectors() : std::vector<std::vector<double>>(), own_),
@@ -109,7 +109,7 @@ const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, b
     transposed_ = transposed;
     b_ = {const_cast<T*>(b.data()), b.rows(), b.columns()};  // methods read it only
     x_ = x;
-    begin(complaint(V_.comm().rank(), V_.rows(), V_.width(), b, x));
+    begin(complaint(V_.comm().rank(), V_.rows(), V_.columns(), b, x));
     bool stuck = false;
     while (unfinished() && !columns_.out_of_iterations() && !interrupted()) {
         attempt(stuck);
@@ -137,7 +137,7 @@ void Solver<T>::Driver::begin(const std::string& complaint) {
 
     squares_ = first_residual(complaint);
     residual_is_known_ = true;
-    for (int j = 0; j < V_.width(); ++j) columns_[j].initial = std::sqrt(double{squares_[j]});
+    for (int j = 0; j < V_.width(); ++j) columns_[j].initial = std::sqrt(double{real_part(squares_[j])});
     take(squares_);
     recorder_.iteration_done();
 }
@@ -253,7 +253,7 @@ void Solver<T>::Driver::take(const Scalars<T>& rr) {
     for (int j = 0; j < V_.width(); ++j) {
         auto& column = at(j);
         if (column.finished) continue;
-        const double residual = std::sqrt(static_cast<double>(rr[j]));
+        const double residual = std::sqrt(double{real_part(rr[j])});
         poisoned_ = poisoned_ || !std::isfinite(residual);
         column.last = residual;
         column.gain = residual > 0 ? column.residual / residual : residual == 0 ? INFINITY : 0;  // NaN: none

@@ -38,7 +38,7 @@ public:
         auto squares = V_.scalars();
         for (int i = 0; i < static_cast<int>(N_.size()); ++i) {
             const auto& overlap = overlaps[static_cast<std::size_t>(i)];
-            squares = squares + overlap * overlap;
+            squares = squares + conjugate(overlap) * overlap;
             V_.run(v <<= v - overlap * part(i));
         }
         return squares;

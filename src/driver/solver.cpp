@@ -4,5 +4,8 @@
 namespace stretto {
 
 template class Solver<double>;
+#if STRETTO_COMPLEX
+template class Solver<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -29,6 +29,8 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
         if (op.local_rows() && *op.local_rows() != rows)
             throw InputError(
                 fmt::format("an operator has {} rows on rank {}, b has {}", *op.local_rows(), comm.rank(), rows));
+    if (is_complex<T> && options.null_space && !options.null_space->empty())
+        throw InputError("a null space cannot be removed from a complex system");
     if (options.null_space)
         for (const auto* vectors : {&options.null_space->vectors(), &options.null_space->left()})
             for (const auto& vector : *vectors)
@@ -43,6 +45,20 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
 
 }  // namespace
 
+/// Complex vectors, as real ones in pairs: the driver for these, and the operators that it refers to.
+template <class T>
+struct InPairs {
+    using Driver = typename Solver<Real<T>>::Driver;
+    InPairs(Comm& comm, const MethodChoice& asked, AnyOperator<T> on, AnyOperator<T> by, Index rows, int columns,
+            const SolveOptions& options)
+        : A(on),
+          M(by),
+          driver(comm, asked, AnyOperator<Real<T>>::on_pairs(A), AnyOperator<Real<T>>::on_pairs(M), rows, columns,
+                 options, 2) {}
+    AnyOperator<T> A, M;
+    Driver driver;
+};
+
 template <class T>
 Solver<T>::Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
                   Index rows, int columns, const SolveOptions& options) {
@@ -50,6 +66,11 @@ Solver<T>::Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_
     agree(comm, [&] { check(comm, *asked.method, A, M, rows, columns, options); });
     if (all_max(comm, Global{columns}) != all_min(comm, Global{columns}))
         throw InputError("the ranks disagree on the number of right-hand sides");
+    if constexpr (is_complex<T>)
+        if (asked.method->needs != Needs::any) {
+            pairs_ = std::make_unique<InPairs<T>>(comm, asked, A, M, rows, columns, options);
+            return;
+        }
     driver_ = std::make_unique<Driver>(comm, asked, A, M, rows, columns, options);
 }
 
@@ -62,19 +83,27 @@ Solver<T>& Solver<T>::operator=(Solver&&) noexcept = default;
 
 template <class T>
 const Result& Solver<T>::solve(MultiVector<const T> b, MultiVector<T> x) {
+    if constexpr (is_complex<T>)
+        if (pairs_) return pairs_->driver.run(in_pairs(b), in_pairs(x), false);
     return driver_->run(b, x, false);
 }
 template <class T>
 const Result& Solver<T>::solve_transposed(MultiVector<const T> b, MultiVector<T> x) {
+    if constexpr (is_complex<T>)
+        if (pairs_) return pairs_->driver.run(in_pairs(b), in_pairs(x), true);
     return driver_->run(b, x, true);
 }
 template <class T>
 void Solver<T>::set_tolerances(double rtol, double atol, int max_iterations) {
     check_tolerances(rtol, atol, max_iterations);
+    if constexpr (is_complex<T>)
+        if (pairs_) return pairs_->driver.set_tolerances(rtol, atol, max_iterations);
     driver_->set_tolerances(rtol, atol, max_iterations);
 }
 template <class T>
 void Solver<T>::forget() {
+    if constexpr (is_complex<T>)
+        if (pairs_) return pairs_->driver.forget();
     driver_->forget();
 }
 

@@ -61,27 +61,34 @@ Global parse_size(std::string_view word) {
 }
 
 /// Hands entries, and mirrored ones, to the owners of their rows.
+template <class T>
 class Router {
 public:
-    Router(const Header& header, const Partition& partition, Piece& piece)
+    Router(const Header& header, const Partition& partition, Piece<T>& piece)
         : header_(header), partition_(partition), piece_(piece) {
         piece.to_rank.resize(static_cast<std::size_t>(partition.ranks()));
     }
 
-    void add(Global row, Global column, double value) {
+    void add(Global row, Global column, T value) {
         store(row, column, value);
         if (header_.symmetry == Symmetry::general) return;
         if (row == column) {
-            if (header_.symmetry == Symmetry::skew && value != 0)
+            if (header_.symmetry == Symmetry::skew && value != T{})
                 fail("a skew-symmetric matrix has a nonzero on its diagonal");
+            if (header_.symmetry == Symmetry::hermitian && value != conjugate(value))
+                fail("a hermitian matrix has a value on its diagonal that is not real");
             return;
         }
         (row > column ? piece_.below : piece_.above) = true;
-        store(column, row, header_.symmetry == Symmetry::skew ? -value : value);
+        store(column, row, mirrored(value));
     }
 
 private:
-    void store(Global row, Global column, double value) {
+    T mirrored(T value) const {
+        if (header_.symmetry == Symmetry::hermitian) return conjugate(value);
+        return header_.symmetry == Symmetry::skew ? -value : value;
+    }
+    void store(Global row, Global column, T value) {
         if (row < begin_ || row >= end_) {
             const int owner = partition_.owner(row);
             begin_ = partition_.first(owner);
@@ -93,8 +100,8 @@ private:
 
     const Header& header_;
     const Partition& partition_;
-    Piece& piece_;
-    std::vector<Entry<double>>* target_ = nullptr;
+    Piece<T>& piece_;
+    std::vector<Entry<T>>* target_ = nullptr;
     Global begin_ = 0, end_ = 0;  // rows of the owner last used
 };
 
@@ -135,7 +142,17 @@ public:
         return static_cast<Global>(value) - 1;
     }
 
-    double value() {
+    template <class T>
+    T value() {
+        if constexpr (is_complex<T>) {
+            const double real = number();
+            return {real, header_.field == Field::complex ? number() : 0};
+        } else {
+            return number();
+        }
+    }
+
+    double number() {
         if (header_.field == Field::pattern) return 1;
         skip_blanks();
         if (*p_ == '\n') too_few();
@@ -169,6 +186,8 @@ private:
     }
 
     const char* fields() const {
+        if (header_.field == Field::complex)
+            return header_.coordinate ? "row, column, real and imaginary part" : "real and imaginary part";
         if (!header_.coordinate) return "one value";
         return header_.field == Field::pattern ? "row and column" : "row, column and value";
     }
@@ -218,28 +237,32 @@ Header parse_banner(std::string_view line) {
         fail("the format {} is neither coordinate nor array", quoted(words[2]));
     header.coordinate = words[2] == "coordinate";
 
-    if (words[3] == "complex") fail("complex values are not supported yet");
-    if (words[3] == "real")
+    if (words[3] == "complex")
+        header.field = Field::complex;
+    else if (words[3] == "real")
         header.field = Field::real;
     else if (words[3] == "integer")
         header.field = Field::integer;
     else if (words[3] == "pattern")
         header.field = Field::pattern;
     else
-        fail("the field {} is none of real, integer and pattern", quoted(words[3]));
+        fail("the field {} is none of real, integer, complex and pattern", quoted(words[3]));
 
-    if (words[4] == "hermitian") fail("hermitian matrices are not supported yet");
     if (words[4] == "general")
         header.symmetry = Symmetry::general;
     else if (words[4] == "symmetric")
         header.symmetry = Symmetry::symmetric;
     else if (words[4] == "skew-symmetric")
         header.symmetry = Symmetry::skew;
+    else if (words[4] == "hermitian")
+        header.symmetry = Symmetry::hermitian;
     else
-        fail("the symmetry {} is none of general, symmetric and skew-symmetric", quoted(words[4]));
+        fail("the symmetry {} is none of general, symmetric, skew-symmetric and hermitian", quoted(words[4]));
 
     if (header.field == Field::pattern && !header.coordinate) fail("an array cannot be a pattern");
     if (header.field == Field::pattern && header.symmetry == Symmetry::skew) fail("a pattern cannot be skew-symmetric");
+    if (header.symmetry == Symmetry::hermitian && header.field != Field::complex)
+        fail("a hermitian matrix is complex, not {}: write symmetric", words[3]);
     return header;
 }
 
@@ -265,18 +288,19 @@ void parse_sizes(std::string_view line, Header& header) {
     }
 }
 
-Piece parse_lines(const Header& header, const Partition& partition, std::span<char> text) {
-    Piece piece;
+template <class T>
+Piece<T> parse_lines(const Header& header, const Partition& partition, std::span<char> text) {
+    Piece<T> piece;
     try {
-        Router router(header, partition, piece);
+        Router<T> router(header, partition, piece);
         Lines lines(header, text);
         while (lines.next(piece.lines)) {
             if (header.coordinate) {
                 const Global row = lines.index("row", header.rows);
                 const Global column = lines.index("column", header.columns);
-                router.add(row, column, lines.value());
+                router.add(row, column, lines.value<T>());
             } else {
-                piece.array.push_back(lines.value());
+                piece.array.push_back(lines.value<T>());
             }
             lines.finish();
             ++piece.entries;
@@ -287,19 +311,27 @@ Piece parse_lines(const Header& header, const Partition& partition, std::span<ch
     return piece;
 }
 
-void place(const Header& header, const Partition& partition, Global first, Piece& piece) {
+template <class T>
+void place(const Header& header, const Partition& partition, Global first, Piece<T>& piece) {
     Global column = 0;
     for (Global end = header.columns; end - column > 1;) {
         const Global middle = column + (end - column) / 2;
         (header.entries_before(middle) <= first ? column : end) = middle;
     }
     Global row = header.first_row(column) + first - header.entries_before(column);
-    Router router(header, partition, piece);
-    for (const double value : piece.array) {
-        if (value != 0) router.add(row, column, value);
+    Router<T> router(header, partition, piece);
+    for (const T value : piece.array) {
+        if (value != T{}) router.add(row, column, value);
         if (++row == header.rows) row = header.first_row(++column);
     }
     piece.array = {};
 }
+
+template Piece<double> parse_lines(const Header&, const Partition&, std::span<char>);
+template void place(const Header&, const Partition&, Global, Piece<double>&);
+#if STRETTO_COMPLEX
+template Piece<std::complex<double>> parse_lines(const Header&, const Partition&, std::span<char>);
+template void place(const Header&, const Partition&, Global, Piece<std::complex<double>>&);
+#endif
 
 }  // namespace stretto::matrix_market

@@ -13,8 +13,8 @@
 
 namespace stretto::matrix_market {
 
-enum class Field { real, integer, pattern };
-enum class Symmetry { general, symmetric, skew };
+enum class Field { real, integer, pattern, complex };
+enum class Symmetry { general, symmetric, skew, hermitian };
 
 struct Header {
     bool coordinate;
@@ -44,21 +44,25 @@ void parse_sizes(std::string_view line, Header& header);
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /// Entries from consecutive lines, by the rank that owns their row.
+template <class T>
 struct Piece {
-    std::vector<std::vector<Entry<double>>> to_rank;
-    std::vector<double> array;  ///< of an array file, until `place`
+    std::vector<std::vector<Entry<T>>> to_rank;
+    std::vector<T> array;  ///< of an array file, until `place`
     Global lines = 0;
     Global entries = 0;
     bool below = false, above = false;  ///< entries seen on that side of the diagonal
     std::string error;                  ///< what is wrong with the last of `lines`; empty if nothing
 };
 
-/// Parses whole lines, of which the last has a line end too. Never throws: an error ends the piece. The text
-/// is the same afterwards; only while a number is parsed is its Fortran exponent D an e.
-Piece parse_lines(const Header& header, const Partition& partition, std::span<char> text);
+/// As values of type T, which are complex where the file's are. Parses whole lines, of which the last has a line end
+/// too. Never throws: an error ends the piece. The text is the same afterwards; only while a number is parsed is its
+/// Fortran exponent D an e.
+template <class T>
+Piece<T> parse_lines(const Header& header, const Partition& partition, std::span<char> text);
 
 /// Gives the values of an array their rows and columns, where `first` is the number of entries before the
 /// piece.
-void place(const Header& header, const Partition& partition, Global first, Piece& piece);
+template <class T>
+void place(const Header& header, const Partition& partition, Global first, Piece<T>& piece);
 
 }  // namespace stretto::matrix_market

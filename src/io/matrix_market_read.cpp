@@ -156,7 +156,8 @@ public:
     }
 
     /// All entries of this rank's rows.
-    std::vector<std::vector<Entry<double>>> entries(const Partition& partition);
+    template <class T>
+    std::vector<std::vector<Entry<T>>> entries(const Partition& partition);
 
 private:
     /// What one rank found in its part of a block.
@@ -214,16 +215,20 @@ bool Reader::next_part(std::span<char>& part) {
     return begins.back() > 0;
 }
 
-std::vector<std::vector<Entry<double>>> Reader::entries(const Partition& partition) {
-    std::vector<std::vector<Entry<double>>> mine;
-    std::vector<Piece> pieces(static_cast<std::size_t>(threads_));
+template <class T>
+std::vector<std::vector<Entry<T>>> Reader::entries(const Partition& partition) {
+    if (!is_complex<T> && header_.field == Field::complex)
+        throw InputError(at_line(path_, 1, "complex values, where real ones are asked for"));
+    std::vector<std::vector<Entry<T>>> mine;
+    std::vector<Piece<T>> pieces(static_cast<std::size_t>(threads_));
     Global lines = header_.line, entries = 0;
     bool below = false, above = false;
     for (std::span<char> text; next_part(text);) {
         agree(comm_, [&] {
             parallel(threads_, [&](int t, int of) {
                 const auto begin = part_begin(text, t, of), end = part_begin(text, t + 1, of);
-                pieces[static_cast<std::size_t>(t)] = parse_lines(header_, partition, text.subspan(begin, end - begin));
+                pieces[static_cast<std::size_t>(t)] =
+                    parse_lines<T>(header_, partition, text.subspan(begin, end - begin));
             });
         });
 
@@ -270,10 +275,28 @@ std::vector<std::vector<Entry<double>>> Reader::entries(const Partition& partiti
     return mine;
 }
 
+/// Real rows as values of T.
+template <class T>
+DistributedRowsOf<T> as(DistributedRows matrix) {
+    if constexpr (is_complex<T>)
+        return {std::move(matrix.partition),
+                {std::move(matrix.rows.start),
+                 std::move(matrix.rows.columns),
+                 {matrix.rows.values.begin(), matrix.rows.values.end()}}};
+    else
+        return matrix;
+}
+
 }  // namespace
 
-DistributedRows read_matrix(const Comm& comm, const std::string& path, int threads, const Progress& progress) {
-    if (is_petsc_binary(comm, path)) return read_petsc_matrix(comm, path);
+bool holds_complex(const Comm& comm, const std::string& path) {
+    if (is_petsc_binary(comm, path)) return false;
+    return Reader(comm, path, 1, {}).header().field == Field::complex;
+}
+
+template <class T>
+DistributedRowsOf<T> read_matrix(const Comm& comm, const std::string& path, int threads, const Progress& progress) {
+    if (is_petsc_binary(comm, path)) return as<T>(read_petsc_matrix(comm, path));
     Reader reader(comm, path, threads, progress);
     const Header& header = reader.header();
     if (header.rows != header.columns)
@@ -287,15 +310,19 @@ DistributedRows read_matrix(const Comm& comm, const std::string& path, int threa
             reader.refuse_sizes(error.what());
         }
     }();
-    auto pieces = reader.entries(partition);
-    LocalRows<double> rows;
+    auto pieces = reader.entries<T>(partition);
+    LocalRows<T> rows;
     agree(comm, [&] { rows = compress(partition.first(comm.rank()), partition.rows(comm.rank()), std::move(pieces)); });
     return {partition, std::move(rows)};
 }
 
-ArrayFile read_array(const Comm& comm, const std::string& path, const Partition& partition, int threads,
-                     const Progress& progress) {
-    if (is_petsc_binary(comm, path)) return {read_petsc_vector(comm, path, partition), 1};
+template <class T>
+ArrayOf<T> read_array(const Comm& comm, const std::string& path, const Partition& partition, int threads,
+                      const Progress& progress) {
+    if (is_petsc_binary(comm, path)) {
+        const auto values = read_petsc_vector(comm, path, partition);
+        return {{values.begin(), values.end()}, 1};
+    }
     Reader reader(comm, path, threads, progress);
     const Header& header = reader.header();
     if (header.rows != partition.rows())
@@ -303,8 +330,8 @@ ArrayFile read_array(const Comm& comm, const std::string& path, const Partition&
     if (header.columns > max_columns)
         reader.refuse_sizes(fmt::format("{} columns are more than the {} right-hand sides one solve can hold",
                                         header.columns, max_columns));
-    const auto pieces = reader.entries(partition);
-    ArrayFile result{{}, static_cast<int>(header.columns)};
+    const auto pieces = reader.entries<T>(partition);
+    ArrayOf<T> result{{}, static_cast<int>(header.columns)};
     agree(comm, [&] {
         const auto columns = static_cast<std::size_t>(header.columns);
         const Global first = partition.first(comm.rank());
@@ -316,5 +343,13 @@ ArrayFile read_array(const Comm& comm, const std::string& path, const Partition&
     });
     return result;
 }
+
+template DistributedRowsOf<double> read_matrix(const Comm&, const std::string&, int, const Progress&);
+template ArrayOf<double> read_array(const Comm&, const std::string&, const Partition&, int, const Progress&);
+#if STRETTO_COMPLEX
+template DistributedRowsOf<std::complex<double>> read_matrix(const Comm&, const std::string&, int, const Progress&);
+template ArrayOf<std::complex<double>> read_array(const Comm&, const std::string&, const Partition&, int,
+                                                  const Progress&);
+#endif
 
 }  // namespace stretto

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -20,6 +21,15 @@ void append(std::string& text, auto number) {
     char digits[32];
     text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
+
+void append(std::string& text, std::complex<double> number) {
+    append(text, number.real());
+    text += ' ';
+    append(text, number.imag());
+}
+
+template <class T>
+constexpr std::string_view field = is_complex<T> ? "complex" : "real";
 
 /// Rank 0's file. After an error it takes text, and forgets it, so that the ranks that send need not know.
 class Output {
@@ -103,17 +113,26 @@ void check_shape(const Comm& comm, const std::string& path, const Partition& par
 
 }  // namespace
 
-void write_matrix(const Comm& comm, const std::string& path, const Partition& partition,
-                  const LocalRows<double>& rows) {
+template <class T>
+void write_matrix(const Comm& comm, const std::string& path, const Partition& partition, const LocalRows<T>& rows,
+                  Stored stored) {
     check_shape(comm, path, partition, rows.rows() == partition.rows(comm.rank()));
-    const Global n = partition.rows();
-    const Global entries = all_sum(comm, rows.start.back());
+    const Global n = partition.rows(), first = partition.first(comm.rank());
+    const bool lower = stored == Stored::lower_of_hermitian;
+    Global mine = lower ? 0 : rows.start.back();
+    for (Index i = 0; lower && i < rows.rows(); ++i)
+        mine += std::upper_bound(rows.columns.begin() + rows.start[i], rows.columns.begin() + rows.start[i + 1],
+                                 first + i) -
+                (rows.columns.begin() + rows.start[i]);
+    const Global entries = all_sum(comm, mine);
     std::size_t row = 0, at = 0;
     const auto fill = [&](int, std::string& text) {
         const auto end = static_cast<std::size_t>(rows.start.back());
         for (; at < end && text.size() < chunk_bytes; ++at) {
             while (static_cast<std::size_t>(rows.start[row + 1]) <= at) ++row;
-            append(text, partition.first(comm.rank()) + static_cast<Global>(row) + 1);
+            const Global here = first + static_cast<Global>(row);
+            if (lower && rows.columns[at] > here) continue;
+            append(text, here + 1);
             text += ' ';
             append(text, rows.columns[at] + 1);
             text += ' ';
@@ -121,12 +140,17 @@ void write_matrix(const Comm& comm, const std::string& path, const Partition& pa
             text += '\n';
         }
     };
-    write_text(comm, path, fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n", n, n, entries), 1,
+    const std::string_view symmetry = !lower ? "general" : is_complex<T> ? "hermitian" : "symmetric";
+    write_text(comm, path,
+               fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n", field<T>, symmetry, n, n, entries), 1,
                fill);
 }
 
-void write_array(const Comm& comm, const std::string& path, const Partition& partition, std::span<const double> values,
-                 int columns) {
+namespace {
+
+template <class T>
+void write_array_of(const Comm& comm, const std::string& path, const Partition& partition, std::span<const T> values,
+                    int columns) {
     const auto width = static_cast<std::size_t>(columns);
     check_shape(comm, path, partition, values.size() == static_cast<std::size_t>(partition.rows(comm.rank())) * width);
     std::size_t at = 0;
@@ -137,8 +161,24 @@ void write_array(const Comm& comm, const std::string& path, const Partition& par
         }
         if (text.empty()) at = 0;
     };
-    write_text(comm, path, fmt::format("%%MatrixMarket matrix array real general\n{} {}\n", partition.rows(), columns),
+    write_text(comm, path,
+               fmt::format("%%MatrixMarket matrix array {} general\n{} {}\n", field<T>, partition.rows(), columns),
                columns, fill);
 }
+
+}  // namespace
+
+void write_array(const Comm& comm, const std::string& path, const Partition& partition, std::span<const double> values,
+                 int columns) {
+    write_array_of(comm, path, partition, values, columns);
+}
+void write_array(const Comm& comm, const std::string& path, const Partition& partition,
+                 std::span<const std::complex<double>> values, int columns) {
+    write_array_of(comm, path, partition, values, columns);
+}
+
+template void write_matrix(const Comm&, const std::string&, const Partition&, const LocalRows<double>&, Stored);
+template void write_matrix(const Comm&, const std::string&, const Partition&, const LocalRows<std::complex<double>>&,
+                           Stored);
 
 }  // namespace stretto

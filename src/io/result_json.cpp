@@ -131,6 +131,7 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                         {"rows", run.rows},
                         {"nonzeros", run.nonzeros},
                         {"columns", run.columns},
+                        {"scalar", run.scalar},
                         {"ranks", comm.size()},
                         {"threads", run.threads},
                         {"instruction_set", instruction_set()},

@@ -34,6 +34,7 @@ constinit const Method gmres_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = gmres<double>,
+    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(gmres<T>); }),
 };
 
 }  // namespace stretto

@@ -100,5 +100,10 @@ LocalRows<T> assemble(const Comm& comm, const Partition& partition, std::vector<
 
 template LocalRows<double> compress(Global, Index, std::vector<std::vector<Entry<double>>>);
 template LocalRows<double> assemble(const Comm&, const Partition&, std::vector<Entry<double>>);
+#if STRETTO_COMPLEX
+template LocalRows<std::complex<double>> compress(Global, Index, std::vector<std::vector<Entry<std::complex<double>>>>);
+template LocalRows<std::complex<double>> assemble(const Comm&, const Partition&,
+                                                  std::vector<Entry<std::complex<double>>>);
+#endif
 
 }  // namespace stretto

@@ -20,8 +20,12 @@ namespace {
 /// Place counted from 0, and named from 1.
 template <class T>
 void check_finite(Global row, Global column, const T& value) {
-    if (!std::isfinite(value))
-        throw InputError(fmt::format("row {}, column {}: the value is {}", row + 1, column + 1, value));
+    if (is_finite(value)) return;
+    const auto place = fmt::format("row {}, column {}: the value is", row + 1, column + 1);
+    if constexpr (is_complex<T>)
+        throw InputError(fmt::format("{} {} {:+}i", place, value.real(), value.imag()));
+    else
+        throw InputError(fmt::format("{} {}", place, value));
 }
 
 }  // namespace
@@ -120,7 +124,7 @@ void CsrMatrix<T>::update_values(std::span<const T> values) {
         if (values.size() != local_.nonzeros())
             throw InputError(fmt::format("rank {} was given {} new values for its {} nonzeros", comm_->rank(),
                                          values.size(), local_.nonzeros()));
-        if (std::ranges::all_of(values, [](const T& value) { return std::isfinite(value); })) return;
+        if (std::ranges::all_of(values, [](const T& value) { return is_finite(value); })) return;
         auto value = values.begin();
         for (Index i = 0; i < local_rows(); ++i)
             local_.in_global_order(
@@ -204,6 +208,21 @@ public:
 private:
     T high_, low_ = 0;
 };
+template <class X>
+class Sum2<std::complex<X>> {
+public:
+    explicit Sum2(std::complex<X> value) : re_(value.real()), im_(value.imag()) {}
+    void subtract(std::complex<X> a, std::complex<X> x) {
+        re_.subtract(a.real(), x.real());
+        re_.subtract(-a.imag(), x.imag());
+        im_.subtract(a.real(), x.imag());
+        im_.subtract(a.imag(), x.real());
+    }
+    std::complex<X> value() const { return {re_.value(), im_.value()}; }
+
+private:
+    Sum2<X> re_, im_;
+};
 }  // namespace
 
 template <class T>
@@ -274,7 +293,7 @@ void CsrMatrix<T>::apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
             const Index column = columns[k];
             T* const to = column < local_rows() ? y.data() + static_cast<std::size_t>(column) * m
                                                 : halo + static_cast<std::size_t>(column - local_rows()) * m;
-            for (std::size_t j = 0; j < m; ++j) to[j] += values[k] * from[j];
+            for (std::size_t j = 0; j < m; ++j) to[j] += conjugate(values[k]) * from[j];
         }
     }
     halo_.add_back(y.data(), x.columns());
@@ -334,5 +353,8 @@ LocalRows<T> CsrMatrix<T>::local() const {
 }
 
 template class CsrMatrix<double>;
+#if STRETTO_COMPLEX
+template class CsrMatrix<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -92,5 +92,8 @@ void Halo<T>::add_back(T* y, int m) const {
 }
 
 template class Halo<double>;
+#if STRETTO_COMPLEX
+template class Halo<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -49,7 +49,7 @@ template <Index ahead, class M, class T>
     for (Index i = begin; i < end; ++i) {
         prefetch_matrix<ahead>(values, columns, start[i], start[i + 1]);
         if (m >= 4) prefetch_vector(start, columns, std::min(i + rows_ahead, end - 1), x, m);
-        cover(m, [&]<int Width>(int c) {
+        cover<widest_sums<T>>(m, [&]<int Width>(int c) {
             RowSums<Width, T> sums;
             sums.add(values, columns, start[i], start[i + 1], x + c, stride);
             sums.store(y + static_cast<std::size_t>(i) * stride + c);
@@ -193,7 +193,7 @@ template <class T>
 void LocalMatrix<T>::multiply_interior(int thread, Comm* comm, MultiVector<T> x, MultiVector<T> y,
                                        const RowWork* work) const {
     const auto part = static_cast<std::size_t>(thread);
-    with_columns(x.columns(), [&](auto m) {
+    with_columns<T>(x.columns(), [&](auto m) {
         const Index *const start = start_, *const columns = columns_;
         const T *const values = values_, *const from = x.data();
         T* const to = y.data();
@@ -227,14 +227,14 @@ void LocalMatrix<T>::multiply_interface(MultiVector<T> x, const T* halo, MultiVe
 template <class T>
 void LocalMatrix<T>::multiply_interface(int part, MultiVector<T> x, const T* halo, MultiVector<T> y,
                                         const RowWork* work) const {
-    with_columns(x.columns(), [&](auto m) {
+    with_columns<T>(x.columns(), [&](auto m) {
         const auto stride = static_cast<std::size_t>(m);
         const Index *const start = start_, *const columns = columns_;
         const T *const values = values_, *const from = x.data();
         T* const to = y.data();
         FinishedRows finished(work, part, m);
         for (const auto [i, halo_begin] : interface_[static_cast<std::size_t>(part)]) {
-            cover(m, [&]<int Width>(int c) {
+            cover<widest_sums<T>>(m, [&]<int Width>(int c) {
                 RowSums<Width, T> sums;
                 sums.add(values, columns, start[i], halo_begin, from + c, stride);
                 sums.add(values, columns, halo_begin, start[i + 1], halo + c, stride, rows_);
@@ -271,5 +271,8 @@ void LocalMatrix<T>::count_forms() {
 }
 
 template class LocalMatrix<double>;
+#if STRETTO_COMPLEX
+template class LocalMatrix<std::complex<double>>;
+#endif
 
 }  // namespace stretto

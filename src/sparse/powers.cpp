@@ -169,5 +169,8 @@ void MatrixPowers<T>::apply(const Panel<T>& v, int first, int count, const Small
 }
 
 template class MatrixPowers<double>;
+#if STRETTO_COMPLEX
+template class MatrixPowers<std::complex<double>>;
+#endif
 
 }  // namespace stretto

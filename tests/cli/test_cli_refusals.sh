@@ -53,7 +53,7 @@ file cut.mtx "$general" "2 2 2" "1 1 4" "2 2"
 file long.mtx "$general" "2 2 1" "1 1 4" "2 2 4"
 file text.mtx "hello" "world"
 file word.mtx "$general" "2 2 2" "1 1 4" "2 2 four"
-file complex.mtx "%%MatrixMarket matrix coordinate complex general" "1 1 1" "1 1 1 0"
+file hermitian.mtx "%%MatrixMarket matrix coordinate complex hermitian" "1 1 1" "1 1 1 2"
 file below.mtx "$general" "% comment" "2 2 2" "1 1 4" "0 2 4"
 file above.mtx "$general" "% comment" "2 2 2" "1 1 4" "2 3 4"
 file wide.mtx "$general" "2 3 2" "1 1 4" "2 2 4"
@@ -82,7 +82,7 @@ cut.mtx line 4
 long.mtx has more
 text.mtx not a Matrix Market file
 word.mtx line 4.*four
-complex.mtx complex .*not supported yet
+hermitian.mtx line 3.*not real
 below.mtx line 5.*index 0
 above.mtx line 5.*index 3
 wide.mtx not square

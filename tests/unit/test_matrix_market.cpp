@@ -73,13 +73,15 @@ TEST_F(MatrixMarket, RefusesBadHeaders) {
               "file.mtx, line 1: the object \"vector\" is not supported, only matrix");
     EXPECT_EQ(kind("matrix dense real general"),
               "file.mtx, line 1: the format \"dense\" is neither coordinate nor array");
-    EXPECT_EQ(kind("matrix coordinate complex general"), "file.mtx, line 1: complex values are not supported yet");
+    EXPECT_EQ(kind("matrix coordinate complex general"),
+              "file.mtx, line 1: complex values, where real ones are asked for");
     EXPECT_EQ(kind("matrix coordinate double general"),
-              "file.mtx, line 1: the field \"double\" is none of real, integer and pattern");
-    EXPECT_EQ(kind("matrix coordinate real Hermitian"), "file.mtx, line 1: hermitian matrices are not supported yet");
-    EXPECT_EQ(kind("matrix coordinate complex hermitian"), "file.mtx, line 1: complex values are not supported yet");
+              "file.mtx, line 1: the field \"double\" is none of real, integer, complex and pattern");
+    EXPECT_EQ(kind("matrix coordinate real Hermitian"),
+              "file.mtx, line 1: a hermitian matrix is complex, not real: write symmetric");
     EXPECT_EQ(kind("matrix coordinate real diagonal"),
-              "file.mtx, line 1: the symmetry \"diagonal\" is none of general, symmetric and skew-symmetric");
+              "file.mtx, line 1: the symmetry \"diagonal\" is none of general, symmetric, skew-symmetric and "
+              "hermitian");
     EXPECT_EQ(kind("matrix array pattern general"), "file.mtx, line 1: an array cannot be a pattern");
     EXPECT_EQ(kind("matrix coordinate pattern skew-symmetric"), "file.mtx, line 1: a pattern cannot be skew-symmetric");
     EXPECT_EQ(kind("matrix coordinate real general extra"),

@@ -12,6 +12,7 @@
 #include "stretto/core/instruction_set.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/hmatrix/kernels.hpp"
+#include "stretto/io/complex_problem.hpp"
 #include "stretto/io/generators.hpp"
 #include "stretto/precond/table.hpp"
 
@@ -109,7 +110,8 @@ void print_text(const ordered_json& all) {
         }
     }
     for (const auto& [title, key] :
-         {std::pair("Problems", "problems"), std::pair("Boundary element problems (stretto bem)", "bem_problems"),
+         {std::pair("Problems", "problems"), std::pair("Complex problems", "complex_problems"),
+          std::pair("Boundary element problems (stretto bem)", "bem_problems"),
           std::pair("Kernels (stretto kernel)", "kernels")}) {
         print_out("\n{}\n\n", title);
         for (const auto& kind : all[key]) {
@@ -139,6 +141,12 @@ ordered_json tables() {
                                    {"positive_definite", kind.positive_definite},
                                    {"singular", kind.singular},
                                    {"options", describe(kind.options)}});
+    for (const auto& kind : complex_problems())
+        all["complex_problems"].push_back({{"name", kind.name},
+                                           {"arguments", kind.arguments},
+                                           {"help", kind.help},
+                                           {"hermitian", kind.hermitian},
+                                           {"options", describe(kind.options)}});
     for (const auto& kind : bem_problems())
         all["bem_problems"].push_back({{"name", kind.name},
                                        {"arguments", kind.arguments},

@@ -8,6 +8,7 @@
 #include "../files.hpp"
 #include "../model_machine.hpp"
 #include "../run_methods.hpp"
+#include "solve_complex.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/text.hpp"
@@ -24,7 +25,7 @@ namespace {
 struct SparseArguments : SolveArguments {
     std::string prepare;  ///< steps with commas between
     std::string null_space = "auto";
-    std::string storage = "auto", device = "cpu", execution = "threads";
+    std::string storage = "auto", device = "cpu", execution = "threads", scalar = "auto";
     double trial_budget = 0.05;
 };
 
@@ -70,6 +71,9 @@ void add(CLI::App& app, SparseArguments& solve) {
                  "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
     add_storage_option(app, solve.storage);
     add_device_option(app, solve.device);
+    app.add_option("--scalar", solve.scalar, "Values: real, complex, or auto: complex where a file or problem is")
+        ->check(CLI::IsMember({"auto", "real", "complex"}))
+        ->capture_default_str();
     app.add_option("--execution", solve.execution,
                    "How the processor's cores are used: threads, which meet after every pass, or "
                    "tasks[:tiles=N,communication=any|main], tiles of rows that wait for what they need alone")
@@ -170,6 +174,21 @@ bool left_open(const SparseArguments& arguments, const AskedMethod& method) {
     return arguments.precond == automatic || !method.method || has_automatic_depth(method.text);
 }
 
+/// Throws InputError for what is there for real systems alone.
+void check_complex(const SparseArguments& arguments) {
+    const auto refuse = [](const char* option, const std::string& value) {
+        throw InputError(fmt::format("{} {} is for real systems, and this one is complex", option, value));
+    };
+    const auto is_one_of = [](const std::string& value, std::initializer_list<const char*> usual) {
+        return std::ranges::count(usual, value) > 0;
+    };
+    if (!arguments.prepare.empty()) refuse("--prepare", arguments.prepare);
+    if (!is_one_of(arguments.null_space, {"auto", "none"})) refuse("--null-space", arguments.null_space);
+    if (!is_one_of(arguments.storage, {"auto", "csr"})) refuse("--storage", arguments.storage);
+    if (arguments.device != "cpu") refuse("--device", arguments.device);
+    if (arguments.execution != "threads") refuse("--execution", arguments.execution);
+}
+
 int run(const Context& context, const SparseArguments& given) {
     const SparseArguments arguments = with_defaults(given);
     ChosenComm chosen(*context.mpi, arguments.comm);
@@ -187,6 +206,10 @@ int run(const Context& context, const SparseArguments& given) {
         if (tasks) device = tasks.get();
     });
     ProgressLine line(comm.rank(), arguments.progress);
+    if (is_complex_solve(comm, arguments, arguments.scalar)) {
+        check_complex(arguments);
+        return solve_complex(context, comm, arguments, plan, line);
+    }
     const auto start = Clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
     auto matrix = load_problem(comm, arguments.problem, threads, line);

@@ -161,8 +161,8 @@ public:
         if (!true_squares_) return;
         const auto squares = true_squares_();
         for (int j = 0; j < columns_.size(); ++j)
-            true_history_.push_back(!columns_.active(j) && !true_history_.empty() ? last_true()
-                                                                                  : std::sqrt(double{squares[j]}));
+            true_history_.push_back(
+                !columns_.active(j) && !true_history_.empty() ? last_true() : std::sqrt(double{real_part(squares[j])}));
     }
     /// Between restarts x stays as it is, and so do the true residuals; those of a restart replace the last row.
     void repeat_true() {
@@ -174,7 +174,8 @@ public:
         if (true_history_.empty()) return;
         const auto row = true_history_.size() - residuals_.size();
         for (int j = 0; j < columns_.size(); ++j)
-            if (columns_.active(j)) true_history_[row + static_cast<std::size_t>(j)] = std::sqrt(double{rr[j]});
+            if (columns_.active(j))
+                true_history_[row + static_cast<std::size_t>(j)] = std::sqrt(double{real_part(rr[j])});
     }
     std::vector<double>& history() { return history_; }
     std::vector<double>& true_history() { return true_history_; }

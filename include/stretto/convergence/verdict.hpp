@@ -46,7 +46,7 @@ public:
     /// only another iteration would wait for.
     bool passes(const Scalars<T>& rr) const {
         for (int j = 0; j < V_.width(); ++j)
-            if (active(j) && !(double{rr[j]} <= columns_[j].target * columns_[j].target)) return false;
+            if (active(j) && !(double{real_part(rr[j])} <= columns_[j].target * columns_[j].target)) return false;
         return true;
     }
 
@@ -58,7 +58,7 @@ public:
         for (int j = 0; j < V_.width(); ++j) {
             if (!above_target(j)) continue;
             auto& column = columns_[j];
-            column.recursive = std::sqrt(double{rr[j]});
+            column.recursive = std::sqrt(double{real_part(rr[j])});
             column.ended_at = columns_.iteration();
             needed = needed || above_target(j);
         }
@@ -80,7 +80,7 @@ public:
             auto& column = columns_[j];
             if (column.state != State::active) continue;
             restarted_[j] = rr[j];
-            const double residual = std::sqrt(double{rr[j]});
+            const double residual = std::sqrt(double{real_part(rr[j])});
             const int ended_at = column.ended_at;
             const bool believed = column.recursive < (1 - least_gain) * column.restart;
             column.idle = residual < (1 - least_gain) * column.restart ? 0 : column.idle + 1;
@@ -105,18 +105,18 @@ public:
 
     /// Ends the columns whose value is not positive. True: none is left.
     [[nodiscard]] bool unless_positive(const Scalars<T>& value, Status reason) {
-        return end_unless([](auto v, int) { return v > 0; }, value, reason);
+        return end_unless([](auto v, int) { return real_part(v) > 0; }, value, reason);
     }
     /// Ends the columns whose value is zero. True: none is left.
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value) {
-        return end_unless([](auto v, int) { return v != 0; }, value, Status::breakdown);
+        return end_unless([](auto v, int) { return v != Number<T>{}; }, value, Status::breakdown);
     }
     /// Ends the columns whose value is next to nothing (option `breakdown`) of what it could be, that is `scale`, and
     /// so has lost most of its digits. True: none is left.
     [[nodiscard]] bool unless_nonzero(const Scalars<T>& value, const Scalars<T>& scale) {
         const double vanishing = option("breakdown");
         const auto holds = [&](auto v, int j) {
-            return std::abs(v) > (columns_[j].lenient ? 0 : vanishing * scale[j]);
+            return std::abs(v) > (columns_[j].lenient ? 0 : vanishing * real_part(scale[j]));
         };
         return end_unless(holds, value, Status::breakdown);
     }
@@ -125,7 +125,7 @@ public:
     /// last direction p are. The driver goes on from them with another method. True: none is left.
     [[nodiscard]] bool hand_over_unless(const Scalars<T>& value, MultiVector<T> p) {
         for (int j = 0; j < V_.width(); ++j) {
-            if (!active(j) || value[j] > 0) continue;
+            if (!active(j) || real_part(value[j]) > 0) continue;
             V_.copy_column(p, direction_, j);
             has_direction_ = true;
             end(j, State::handed_over);
@@ -142,15 +142,16 @@ public:
         residual(V_, A, b, x, scratch);
         auto dots = V_.start(scratch <<= scratch - r, dot(scratch, scratch), dot(r, r));
         meanwhile();
-        auto [gap, rr] = dots.wait();
+        const auto [gap_squares, squares] = dots.wait();
         const double tolerable = option("gap");
         bool replace = false;
         for (int j = 0; j < V_.width(); ++j) {
             if (!active(j)) continue;
             auto& column = columns_[j];
             const double harmless = of_target * column.target;
-            replace = replace || (gap[j] > tolerable * tolerable * rr[j] && gap[j] > harmless * harmless);
-            const bool lost = gap[j] > rr[j] / 4;
+            const Real<T> gap = real_part(gap_squares[j]), rr = real_part(squares[j]);
+            replace = replace || (gap > tolerable * tolerable * rr && gap > harmless * harmless);
+            const bool lost = gap > rr / 4;
             column.lost = lost && column.marked_at <= column.lost_at ? column.lost + 1 : lost;
             if (column.lost == 1) column.lost_at = columns_.iteration();
             if (column.lost == 3) end(j, State::attained);
@@ -255,11 +256,12 @@ private:
         for (int j = 0; j < V_.width(); ++j) {
             auto& column = columns_[j];
             if (column.state != State::active) continue;
-            if (!std::isfinite(rr[j])) {
+            const Real<T> square = real_part(rr[j]);
+            if (!std::isfinite(square)) {
                 end(j, State::broken, Status::not_finite);
                 continue;
             }
-            column.recursive = rr[j] > 0 ? std::sqrt(static_cast<double>(rr[j])) : 0;
+            column.recursive = square > 0 ? std::sqrt(static_cast<double>(square)) : 0;
             mark(column, column.recursive);
             if (column.recursive <= column.target)
                 end(j, State::passed);
@@ -283,7 +285,7 @@ private:
     bool end_unless(Holds holds, const Scalars<T>& value, Status reason) {
         for (int j = 0; j < V_.width(); ++j) {
             if (!active(j)) continue;
-            if (!std::isfinite(value[j]))
+            if (!is_finite(value[j]))
                 end(j, State::broken, Status::not_finite);
             else if (!holds(value[j], j))
                 end(j, State::broken, reason);

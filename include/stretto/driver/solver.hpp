@@ -42,9 +42,8 @@ struct SolveOptions {
     Monitor monitor{};                             ///< told of iteration 0 and of every later one; may end the solve
 };
 
-/// The scalars that the library is built for.
 template <class T>
-inline constexpr bool scalar_is_built = std::is_same_v<Number<T>, double>;
+struct InPairs;
 
 /// Set up once, solves many times A X = B for m columns, right-preconditioned by M (which applies M⁻¹; Identity{}:
 /// none). Owns the method's vectors: only its first solve allocates. What the method learns of A, shifts and Ritz
@@ -53,9 +52,12 @@ inline constexpr bool scalar_is_built = std::is_same_v<Number<T>, double>;
 /// Never says `converged` without having recomputed b − Ax: when the recursive residual of a column passes
 /// and the true one does not, the method is restarted from the true residual; where that gains too little,
 /// the family's classic method goes on; where that gains nothing, the column ends, and its status says why.
+///
+/// For complex T, methods for symmetric matrices take hermitian ones. All their scalars are real then, so they run as
+/// they are compiled for real vectors, in which each complex number is a pair. A null space is not removed.
 template <class T>
 class Solver {
-    static_assert(scalar_is_built<T>, "this scalar is not built in: Solver<double>");
+    static_assert(scalar_is_built<T>, "this scalar is not built in: Solver<double>, Solver<std::complex<double>>");
 
 public:
     /// Collective. `rows`: of this rank. Throws InputError, on every rank alike, for wrong sizes or options and for an
@@ -69,7 +71,7 @@ public:
     /// Collective. Solves from the guess in x; b and x are this rank's rows × columns and share no memory. What is
     /// returned is good until the next solve. Throws InputError, on every rank alike, for other shapes.
     const Result& solve(MultiVector<const T> b, MultiVector<T> x);
-    /// The same with Aᵀ and M⁻ᵀ; throws InputError where A or M has no apply_transpose.
+    /// The same with Aᵀ and M⁻ᵀ, of complex values Aᴴ and M⁻ᴴ; throws InputError where A or M has no apply_transpose.
     const Result& solve_transposed(MultiVector<const T> b, MultiVector<T> x);
 
     /// From the next solve on.
@@ -78,8 +80,11 @@ public:
     void forget();
 
 private:
+    template <class>
+    friend struct InPairs;
     class Driver;
     std::unique_ptr<Driver> driver_;
+    std::unique_ptr<InPairs<T>> pairs_;  // in the place of driver_: complex vectors whose scalars are real
 };
 
 /// Collective. A single solve, as by a Solver.
@@ -87,10 +92,13 @@ template <class T>
 Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
              std::type_identity_t<MultiVector<const T>> b, std::type_identity_t<MultiVector<T>> x,
              const SolveOptions& options = {}) {
-    static_assert(scalar_is_built<T>, "this scalar is not built in: solve<double>");
+    static_assert(scalar_is_built<T>, "this scalar is not built in: solve<double>, solve<std::complex<double>>");
     return Solver<T>(comm, A, M, b.rows(), b.columns(), options).solve(b, x);
 }
 
 extern template class Solver<double>;
+#if STRETTO_COMPLEX
+extern template class Solver<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -31,13 +31,14 @@ struct SumState final : LateSums {
         Clock::time_point begin{}, posted{};  // before and after the communicator got it
     };
 
-    SumState(Comm& on, int width) : comm(on), columns(width), slots(slots_at_first) {
+    /// `of_each`: the real numbers that a dot product is made of.
+    SumState(Comm& on, int width, int of_each) : comm(on), columns(width), reals(of_each), slots(slots_at_first) {
         frozen.reserve(static_cast<std::size_t>(width));
         late.reserve(slots_at_first);
         for (int number = 0; auto& slot : slots) {
             slot.number = number++;
-            slot.mine.reserve(dots_at_first * static_cast<std::size_t>(width));
-            slot.total.reserve(dots_at_first * static_cast<std::size_t>(width));
+            slot.mine.reserve(size_of(dots_at_first) + 1);
+            slot.total.reserve(size_of(dots_at_first) + 1);
         }
     }
 
@@ -81,9 +82,13 @@ struct SumState final : LateSums {
         refused = refused || sum >= refusal;
     }
 
+    /// The numbers of so many products.
+    std::size_t size_of(std::size_t products) const {
+        return products * static_cast<std::size_t>(columns) * static_cast<std::size_t>(reals);
+    }
     /// Makes room for sums of this many products.
     void reserve(std::size_t products) {
-        const std::size_t size = products * static_cast<std::size_t>(columns) + 1;
+        const std::size_t size = size_of(products) + 1;
         for (auto& slot : slots) {
             slot.mine.reserve(size);
             slot.total.reserve(size);
@@ -94,7 +99,7 @@ struct SumState final : LateSums {
     static constexpr std::size_t slots_at_first = 12, dots_at_first = 16;
 
     Comm& comm;
-    int columns;
+    int columns, reals;
     Ledger ledger;
     /// Returns when the dot products that were asked for there have come; empty: they are there.
     std::function<void(const double*)> arrive;
@@ -152,7 +157,7 @@ public:
             return std::array<Scalars<T>, K>{((void)k, Scalars<T>(state_->columns))...};
         }(std::make_index_sequence<K>{});
         for (auto& sum : std::span(sums).first(static_cast<std::size_t>(count_))) {
-            for (int j = 0; j < state_->columns; ++j) sum[j] = static_cast<Number<T>>(*value++);
+            for (int j = 0; j < state_->columns; ++j) sum[j] = take(value);
             for (const int j : state_->frozen) sum[j] = 0;
         }
         state_->take_signals(*value);
@@ -164,13 +169,21 @@ public:
         const double* value = arrived();
         for (int k = 0; k < count_; ++k) {
             Number<T>* const entry = to.entry(row + k / cols, col + k % cols);
-            for (int j = 0; j < state_->columns; ++j) entry[j] = static_cast<Number<T>>(*value++);
+            for (int j = 0; j < state_->columns; ++j) entry[j] = take(value);
             for (const int j : state_->frozen) entry[j] = 0;
         }
         state_->take_signals(*value);
     }
 
 private:
+    static Number<T> take(const double*& value) {
+        if constexpr (is_complex<T>) {
+            value += 2;
+            return {value[-2], value[-1]};
+        } else {
+            return static_cast<Number<T>>(*value++);
+        }
+    }
     /// The numbers; the slot they are in is not used again before the next sum is started.
     const double* arrived() {
         if (!slot_) throw std::logic_error("a sum in flight is waited for once");

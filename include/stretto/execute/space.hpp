@@ -26,14 +26,17 @@ namespace stretto {
 template <class T>
 class Space {
 public:
-    /// Collective (the rows before this rank's are counted). `vectors`: how many may be taken.
-    Space(Comm& comm, Index rows, int columns, int vectors, int threads, Formulation formulation)
+    /// Collective (the rows before this rank's are counted). `vectors`: how many may be taken. `together`: columns that
+    /// a right-hand side has in them, two where they are complex vectors and all scalars are real.
+    Space(Comm& comm, Index rows, int columns, int vectors, int threads, Formulation formulation, int together = 1)
         : comm_(comm),
           rows_(rows),
+          together_(together),
           first_row_(comm.sum_before(rows)),
-          sums_(comm, columns),
-          executor_(columns, threads, formulation, &comm, &sums_.ledger),
-          workspace_(executor_, rows, columns, vectors) {
+          sums_(comm, columns, reals_in<T>),
+          executor_(columns * together, threads, formulation, &comm, &sums_.ledger),
+          workspace_(executor_, rows, columns * together, vectors) {
+        if constexpr (requires { executor_.take_together(together); }) executor_.take_together(together);
         if constexpr (requires(const double* dots) { executor_.arrive(dots); })
             sums_.arrive = [this](const double* dots) { executor_.arrive(dots); };
     }
@@ -44,7 +47,8 @@ public:
     const Ledger& ledger() const { return sums_.ledger; }
     Index rows() const { return rows_; }
     Global first_row() const { return first_row_; }
-    int width() const { return sums_.columns; }  ///< right-hand sides
+    int width() const { return sums_.columns; }          ///< right-hand sides
+    int columns() const { return width() * together_; }  ///< of the vectors
 
     MultiVector<T> vector() { return workspace_.take(); }
     /// The next `count` vectors.
@@ -151,7 +155,7 @@ private:
         constexpr int K = dots_of<S...>;
         static_assert(K > 0, "no dot product to start: V.run(…)");
         const int count = count_dots(statements...);
-        const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(width());
+        const std::size_t size = sums_.size_of(static_cast<std::size_t>(count));
         auto& slot = sums_.take(size + 1);
         work(slot.mine.data());
         const bool interrupts = interrupt_ && interrupt_->load(std::memory_order_relaxed);
@@ -177,7 +181,7 @@ private:
     }
 
     void account(const Traffic& all, const Traffic& own) {
-        const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * width();
+        const double vector_bytes = static_cast<double>(sizeof(T)) * rows_ * columns();
         ledger().now().add(own, vector_bytes);
         ledger().step(Step::vectors, 1, 0, own);
         ledger().at(Phase::safeguard).add(all - own, vector_bytes);
@@ -198,6 +202,7 @@ private:
 
     Comm& comm_;
     Index rows_;
+    int together_;
     Global first_row_;
     SumState sums_;
     ExecutorFor<T> executor_;

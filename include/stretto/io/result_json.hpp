@@ -14,7 +14,8 @@ namespace stretto {
 struct RunInfo {
     std::string program = "stretto solve";  ///< what solved it, as it is typed
     std::string problem, method, precond = "none", prepare, formulation = "merged", device = "cpu";
-    std::string latency;  ///< emulated; empty: none
+    std::string scalar = "real";  ///< or complex
+    std::string latency;          ///< emulated; empty: none
     Global rows = 0, nonzeros = 0;
     int columns = 1, threads = 1;
     int ranks = 1;

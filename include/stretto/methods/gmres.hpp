@@ -21,31 +21,31 @@ void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int step
         }
         for (int k = 0; k < V.width(); ++k) {
             if (!K.active_in_cycle(k)) continue;
-            Number<T> left = P(j, 0, k);
+            Real<T> left = real_part(P(j, 0, k));
             for (int i = 0; i < j; ++i) {
                 R(i, j, k) = P(i, 0, k);
-                left -= R(i, j, k) * R(i, j, k);
+                left -= abs_squared(R(i, j, k));
             }
             // Twice is enough: what is lost again was never there.
-            R(j, j, k) = left > Number<T>{0.01} * P(j, 0, k) ? std::sqrt(left) : Number<T>{};
+            R(j, j, k) = left > Real<T>{0.01} * real_part(P(j, 0, k)) ? std::sqrt(left) : Real<T>{};
         }
         if ((j > 0 && K.extend(j - 1)) || last) return;
         for (int k = 0; k < V.width(); ++k) {
             // Column 1 of P: what w has of q; of q_j it is known by q_j as it was.
-            Number<T> left = P(j + 1, 1, k);
-            if (R(j, j, k) != 0) {
-                for (int i = 0; i < j; ++i) P(j, 1, k) -= R(i, j, k) * P(i, 1, k);
+            Real<T> left = real_part(P(j + 1, 1, k));
+            if (R(j, j, k) != Number<T>{}) {
+                for (int i = 0; i < j; ++i) P(j, 1, k) -= conjugate(R(i, j, k)) * P(i, 1, k);
                 P(j, 1, k) /= R(j, j, k);
             }
-            for (int i = 0; i <= j; ++i) left -= P(i, 1, k) * P(i, 1, k);
+            for (int i = 0; i <= j; ++i) left -= abs_squared(P(i, 1, k));
             B(j + 1, j, k) =
                 !K.active_in_cycle(k)
-                    ? Number<T>{}
-                    : std::sqrt(std::max(left, std::numeric_limits<Number<T>>::epsilon() * P(j + 1, 1, k)));
+                    ? Real<T>{}
+                    : std::sqrt(std::max(left, std::numeric_limits<Real<T>>::epsilon() * real_part(P(j + 1, 1, k))));
             for (int i = j; i >= 0; --i) {
                 B(i, j, k) = P(i, 1, k);
                 for (int c = i + 1; c <= j; ++c) B(i, j, k) -= R(i, c, k) * B(c, j, k);
-                if (R(i, i, k) != 0) B(i, j, k) /= R(i, i, k);
+                if (R(i, i, k) != Number<T>{}) B(i, j, k) /= R(i, i, k);
             }
         }
         const auto project =

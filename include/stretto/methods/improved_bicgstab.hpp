@@ -45,10 +45,10 @@ void improved_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
         M.apply(v, vh);
         A.apply(vh, q);
         auto dots = V.start(
-            t <<= u - alpha * q, dot(r0, s), dot(r0, q), dot(f0, s), dot(f0, t), dot(s, t), dot(t, t), dot(s, s));
+            t <<= u - alpha * q, dot(r0, s), dot(r0, q), dot(f0, s), dot(f0, t), dot(t, s), dot(t, t), dot(s, s));
         auto [phi, pi_new, gamma, eta, theta, kappa, nu] = dots.wait();
         omega = stabiliser(theta, kappa, nu, stop);
-        const auto rr = nu - omega * (2 * theta - omega * kappa);
+        const auto rr = nu - conjugate(omega) * (2 * theta - omega * kappa);
         pi = pi_new;
         rho_new = phi - omega * sigma + omega * alpha * pi;
         sigma = gamma - omega * eta;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <complex>
 #include <iterator>
 #include <limits>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "stretto/convergence/verdict.hpp"
 
@@ -61,7 +63,18 @@ struct Method {
     /// stands for a bound of the eigenvalues of A M⁻¹.
     std::string_view steady{};
     MethodText<double> run;
+    /// Where scalars are complex; for a hermitian A, and so for all methods that need one, they are real.
+    MethodText<std::complex<double>> run_complex = nullptr;
 };
+
+/// The loop for complex scalars, of text(std::type_identity<T>()), where they are built.
+template <class Text>
+constexpr MethodText<std::complex<double>> complex_text(Text text) {
+    if constexpr (scalar_is_built<std::complex<double>>)
+        return text(std::type_identity<std::complex<double>>());
+    else
+        return nullptr;
+}
 
 /// Options that several methods take.
 /// Chosen by measurement (docs/measured/long_solves.md), as `cosine`.

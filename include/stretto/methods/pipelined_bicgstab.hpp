@@ -66,13 +66,13 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
         auto dots = V.start(when(!product_in_flight, directions),
                             when(!product_in_flight, next_z),
                             y <<= w - alpha * z,
-                            dot(q, y),
+                            dot(y, q),
                             dot(y, y),
                             dot(q, q));
         if (!product_in_flight) product_with_z();
         auto [theta, phi, pi] = dots.wait();
         omega = stabiliser(theta, phi, pi, stop);
-        const auto rr = pi - omega * (2 * theta - omega * phi);
+        const auto rr = pi - conjugate(omega) * (2 * theta - omega * phi);
 
         const auto advance = group(x <<= x + alpha * ph + omega * qh, r <<= q - omega * y);
         const auto next_rh = rh <<= qh - omega * (wh - alpha * zh);

@@ -8,7 +8,7 @@ namespace stretto {
 /// Reordered BiCGStab (Krasnopolsky 2010; Krasnopolsky 2019, Algorithm 6), right-preconditioned, for any square A.
 ///
 /// Two reductions per iteration, each hidden behind the preconditioner; stores 6 vectors, 10 with a preconditioner.
-/// Corrected: ω = θ/φ; z takes t̂ − ωq; and ρ = (r̃, r₀) − ω(t, r₀), where the printed −ω(t, r₀) takes (r̃, r₀) for zero,
+/// Corrected: ω = θ/φ; z takes t̂ − ωq; and ρ = (r₀, r̃) − ω(r₀, t), where the printed −ω(r₀, t) takes (r₀, r̃) for zero,
 /// which rounding does not. Every `refresh` iterations z is made anew from r.
 template <class T>
 void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
@@ -29,7 +29,7 @@ void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     for (int k = 1;; ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);
         A.apply(vh, v);
-        auto first = V.start(dot(v, r0));
+        auto first = V.start(dot(r0, v));
         M.apply(v, s);
         auto [delta] = first.wait();
         if (stop.unless_nonzero(delta)) break;
@@ -37,10 +37,10 @@ void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
         V.run(th <<= z - alpha * s);
         A.apply(th, t);
         auto second =
-            V.start(when(M, rt <<= r - alpha * v), dot(t, rt), dot(t, t), dot(t, r0), dot(rt, rt), guard(dot(rt, r0)));
+            V.start(when(M, rt <<= r - alpha * v), dot(t, rt), dot(t, t), dot(r0, t), dot(rt, rt), guard(dot(r0, rt)));
         M.apply(t, q);
         auto [theta, phi, psi, eta, zero] = second.wait();
-        const auto omega = stabiliser(theta, phi, eta, stop), rr = eta - omega * (2 * theta - omega * phi);
+        const auto omega = stabiliser(theta, phi, eta, stop), rr = eta - conjugate(omega) * (2 * theta - omega * phi);
         const auto rho_new = zero - omega * psi;
         beta = (rho_new / rho) * (alpha / omega);
         rho = rho_new;

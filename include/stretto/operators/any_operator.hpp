@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <optional>
 #include <type_traits>
@@ -22,7 +23,8 @@ struct Identity {};
 ///
 /// and what it may have besides:
 ///
-///   apply_transpose(x, y)  y = Aᵀ x, for methods that need it; has_transpose() may say no to that
+///   apply_transpose(x, y)  y = Aᵀ x, of complex values Aᴴ x, for methods that need it; has_transpose() may say no to
+///                          that
 ///   apply(x, y, work)      hands rows of y on as soon as they are there, each once (row_work.hpp), from parts() parts
 ///   start_apply(x, y)      returns with y's last parts in flight
 ///   residual(b, x, r)      r = b − A x with sums in twice the precision, for verification near rounding
@@ -82,6 +84,33 @@ public:
                 apply_transpose_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
                     static_cast<const Op*>(self)->apply_transpose(x, y);
                 };
+    }
+
+    /// An operator on complex vectors, for real ones in pairs (multivector.hpp). Holds a pointer to it.
+    static AnyOperator on_pairs(const AnyOperator<std::complex<T>>& op) {
+        using Op = AnyOperator<std::complex<T>>;
+        AnyOperator pairs;
+        if (!op) return pairs;
+        pairs.op_ = &op;
+        pairs.apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+            static_cast<const Op*>(self)->apply(from_pairs(x), from_pairs(y));
+        };
+        pairs.apply_with_ = [](const void* self, MultiVector<T> x, MultiVector<T> y, const RowWork& work) {
+            static_cast<const Op*>(self)->apply(from_pairs(x), from_pairs(y), work);
+        };
+        pairs.parts_ = op.parts();
+        if (op.has_transpose())
+            pairs.apply_transpose_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                static_cast<const Op*>(self)->apply_transpose(from_pairs(x), from_pairs(y));
+            };
+        if (op.has_residual())
+            pairs.residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+                static_cast<const Op*>(self)->residual(from_pairs(b), from_pairs(x), from_pairs(r));
+            };
+        pairs.bytes_ = [](const void* self, int m) { return static_cast<const Op*>(self)->bytes(m); };
+        pairs.local_rows_ = op.local_rows();
+        pairs.varies_ = op.varies();
+        return pairs;
     }
 
     explicit operator bool() const { return op_ != nullptr; }

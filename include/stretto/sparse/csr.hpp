@@ -75,8 +75,8 @@ public:
     /// 1, with as many products as prepare_powers returned at most. B(first − 1, first) must be zero.
     void apply_powers(const Panel<T>& v, int first, int count, const SmallMatrix<T>& B) const;
 
-    /// Collective. y = Aᵀ x for the same shapes: what the local rows have for rows of other ranks is sent there and
-    /// added. One thread; meant for methods that need it once.
+    /// Collective. y = Aᵀ x, of complex values Aᴴ x, for the same shapes: what the local rows have for rows of other
+    /// ranks is sent there and added. One thread; meant for methods that need it once.
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const;
 
     Comm& comm() const { return *comm_; }
@@ -136,5 +136,8 @@ private:
 };
 
 extern template class CsrMatrix<double>;
+#if STRETTO_COMPLEX
+extern template class CsrMatrix<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -6,6 +6,7 @@
 #include "stretto/comm/comm.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/sparse/partition.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -28,10 +29,12 @@ struct LocalRows {
 };
 
 /// A square matrix as readers and generators make it: who owns which rows, and those of this rank.
-struct DistributedRows {
+template <class T>
+struct DistributedRowsOf {
     Partition partition;
-    LocalRows<double> rows;
+    LocalRows<T> rows;
 };
+using DistributedRows = DistributedRowsOf<double>;
 
 /// Collective. Sends every entry to the owner of its row and compresses; entries of the same place are added.
 template <class T>

@@ -9,6 +9,7 @@
 #include "stretto/core/buffer.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/sparse/partition.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -60,5 +61,8 @@ private:
 };
 
 extern template class Halo<double>;
+#if STRETTO_COMPLEX
+extern template class Halo<std::complex<double>>;
+#endif
 
 }  // namespace stretto

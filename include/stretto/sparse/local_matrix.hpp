@@ -109,5 +109,8 @@ private:
 };
 
 extern template class LocalMatrix<double>;
+#if STRETTO_COMPLEX
+extern template class LocalMatrix<std::complex<double>>;
+#endif
 
 }  // namespace stretto

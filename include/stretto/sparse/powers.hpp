@@ -43,5 +43,8 @@ private:
 };
 
 extern template class MatrixPowers<double>;
+#if STRETTO_COMPLEX
+extern template class MatrixPowers<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -48,5 +49,20 @@ private:
     Index rows_ = 0;
     int columns_ = 1;
 };
+
+/// Vectors of complex numbers as real ones of twice as many columns: real and imaginary part side by side.
+template <class X>
+MultiVector<X> in_pairs(MultiVector<std::complex<X>> v) {
+    return {reinterpret_cast<X*>(v.data()), v.rows(), 2 * v.columns()};
+}
+template <class X>
+MultiVector<const X> in_pairs(MultiVector<const std::complex<X>> v) {
+    return {reinterpret_cast<const X*>(v.data()), v.rows(), 2 * v.columns()};
+}
+/// The way back.
+template <class X>
+MultiVector<std::complex<X>> from_pairs(MultiVector<X> v) {
+    return {reinterpret_cast<std::complex<X>*>(v.data()), v.rows(), v.columns() / 2};
+}
 
 }  // namespace stretto

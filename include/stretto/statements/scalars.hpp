@@ -49,9 +49,15 @@ public:
     friend ScalarsOf operator*(T a, const ScalarsOf& b) {
         return zip(b, b, [a](T x, T) { return a * x; });
     }
-    /// Square root; rounding below zero counts as zero.
+    /// Square root of what is real, as squares of norms are; rounding below zero counts as zero.
     friend ScalarsOf sqrt(const ScalarsOf& a) {
-        return zip(a, a, [](T x, T) { return x < T{} ? T{} : std::sqrt(x); });
+        return zip(a, a, [](T x, T) {
+            const real_of<T> square = real_part(x);
+            return T{square < 0 ? real_of<T>{} : std::sqrt(square)};
+        });
+    }
+    friend ScalarsOf conjugate(const ScalarsOf& a) {
+        return zip(a, a, [](T x, T) { return conjugate(x); });
     }
 
 private:

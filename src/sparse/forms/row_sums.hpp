@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "stretto/core/types.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 // Products of sparse rows with m columns: groups of columns, of widths known at compile time, so that their
 // sums stay in registers and their loops vectorise.
@@ -29,6 +30,10 @@ struct RowSums {
     }
 };
 
+/// Columns of one group, at most: of complex values fewer, as each takes two registers' lanes.
+template <class T>
+inline constexpr int widest_sums = is_complex<T> ? 4 : 16;
+
 /// Calls work<Width>(c) for groups that cover columns 0 … m − 1, the widest first.
 template <int Width = 16, class Work>
 void cover(int m, Work&& work, int c = 0) {
@@ -36,9 +41,11 @@ void cover(int m, Work&& work, int c = 0) {
     if constexpr (Width > 1) cover<Width / 2>(m, work, c);
 }
 
-/// Calls work(m), with m known at compile time where it is one group: strides are then constants.
-template <class Work>
+/// Calls work(m), with m known at compile time where it is one group: strides are then constants. For complex values
+/// that is done for a single column alone, which keeps what is compiled small.
+template <class T = double, class Work>
 void with_columns(int m, Work&& work) {
+    if constexpr (is_complex<T>) return m == 1 ? work(std::integral_constant<int, 1>()) : work(m);
     switch (m) {
         case 1: return work(std::integral_constant<int, 1>());
         case 2: return work(std::integral_constant<int, 2>());

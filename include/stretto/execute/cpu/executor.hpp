@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -52,6 +53,10 @@ public:
         accumulators_.reserve(static_cast<std::size_t>(threads_) * (dots_at_first * period() + gap));
     }
 
+    /// From now on each right-hand side has so many neighbouring columns, with one coefficient and one dot product: two
+    /// where real vectors are complex ones, and all scalars real.
+    void take_together(int columns) { together_ = static_cast<std::size_t>(columns); }
+
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
     void reserve(std::size_t products) {
         const std::size_t sums = (2 * products + dots_at_first) * period() + gap;
@@ -73,14 +78,20 @@ public:
         });
     }
     void clear_column(MultiVector<T> v, int column) const {
-        for_each_row(v, [&](Index row) { v(row, column) = T{}; });
+        for_each_row(v, [&](Index row) { std::fill_n(entry(v, row, column), together_, T{}); });
     }
     void copy_column(MultiVector<T> from, MultiVector<T> to, int column) const {
-        for_each_row(from, [&](Index row) { to(row, column) = from(row, column); });
+        for_each_row(from,
+                     [&](Index row) { std::copy_n(entry(from, row, column), together_, entry(to, row, column)); });
     }
     void fill_uniform(MultiVector<T> v, std::uint64_t seed, Global first_row) const {
         for_each_row(v, [&](Index row) {
-            for (int j = 0; j < v.columns(); ++j) v(row, j) = static_cast<T>(uniform(seed, first_row + row, j));
+            for (int j = 0; j < v.columns(); ++j) {
+                if constexpr (is_complex<T>)
+                    v(row, j) = {uniform(seed, first_row + row, 2 * j), uniform(seed, first_row + row, 2 * j + 1)};
+                else
+                    v(row, j) = static_cast<T>(uniform(seed, first_row + row, j));
+            }
         });
     }
     void upload(std::span<const T> values, MultiVector<T> v) const { std::ranges::copy(values, v.data()); }
@@ -88,7 +99,7 @@ public:
     std::vector<double> largest(MultiVector<T> v) const {
         std::vector<double> most(static_cast<std::size_t>(threads_) * columns_, 0);
         for_each_share(v, [&, width = columns_](std::size_t begin, std::size_t end, int t) {
-            std::array<double, max_columns> mine{};
+            std::array<double, 2 * max_columns> mine{};  // of complex vectors in pairs
             for (std::size_t i = begin * width; i < end * width; ++i) {
                 const real_of<T> size = std::abs(v.data()[i]);
                 mine[i % width] = std::isfinite(size) ? std::max<double>(mine[i % width], size) : INFINITY;
@@ -96,9 +107,12 @@ public:
             std::copy_n(mine.begin(), width,
                         most.begin() + static_cast<std::ptrdiff_t>(t) * static_cast<std::ptrdiff_t>(width));
         });
-        for (std::size_t i = columns_; i < most.size(); ++i) most[i % columns_] = std::max(most[i % columns_], most[i]);
-        most.resize(columns_);
-        return most;
+        std::vector<double> of_all(columns_ / together_, 0);
+        for (std::size_t i = 0; i < most.size(); ++i) {
+            double& found = of_all[i % columns_ / together_];
+            found = std::max(found, most[i]);
+        }
+        return of_all;
     }
 
     /// Runs the statements over `rows` rows; the dot products of this rank, K × m values, go to `dots`.
@@ -268,7 +282,7 @@ private:
         return static_cast<std::size_t>(count_dots_of(s)) * period();
     }
 
-    Binding<T> make_binding(bool panels) { return {coefficients_, columns_, lanes_, !panels}; }
+    Binding<T> make_binding(bool panels) { return {coefficients_, columns_, together_, lanes_, !panels}; }
 
     // ---- one pass over memory ----
     template <class Bound>
@@ -280,16 +294,30 @@ private:
     void fold(int threads, std::size_t sums, int count, double* dots) const {
         const std::size_t lanes = period();
         for (std::size_t place = 0; place < static_cast<std::size_t>(count) * lanes; place += lanes)
-            for (std::size_t j = 0; j < columns_; ++j) {
-                double sum = 0;
-                for (std::size_t t = 0; t < static_cast<std::size_t>(threads); ++t)
-                    for (std::size_t lane = j; lane < lanes; lane += columns_)
-                        sum += accumulators_[t * sums + place + lane];
-                *dots++ = sum;
+            for (std::size_t j = 0; j < columns_; j += together_) {
+                sum_of<T> sum{};
+                for (std::size_t k = j; k < j + together_; ++k)
+                    for (std::size_t t = 0; t < static_cast<std::size_t>(threads); ++t)
+                        for (std::size_t lane = k; lane < lanes; lane += columns_)
+                            sum += accumulators_[t * sums + place + lane];
+                dots = put(sum, dots);
             }
     }
 
-    std::size_t columns_;
+    static double* put(double sum, double* dots) {
+        *dots = sum;
+        return dots + 1;
+    }
+    static double* put(std::complex<double> sum, double* dots) {
+        dots[0] = sum.real();
+        dots[1] = sum.imag();
+        return dots + 2;
+    }
+    T* entry(MultiVector<T> v, Index row, int column) const {
+        return v.data() + static_cast<std::size_t>(row) * columns_ + static_cast<std::size_t>(column) * together_;
+    }
+
+    std::size_t columns_, together_ = 1;
     int threads_;
     Formulation formulation_;
     Comm* comm_;

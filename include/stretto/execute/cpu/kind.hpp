@@ -17,12 +17,18 @@ class LaneArrays {
 public:
     void clear() { used_ = asked_ = 0; }
     std::size_t used() const { return used_; }
-    /// The array that begins with these values, or none. Makes room as if there were none, so that no later
-    /// iteration, in which fewer are equal, allocates.
-    const T* find(const T* first, std::size_t count, std::size_t lanes) {
+    /// The array that begins with these values, each so often, or none. Makes room as if there were none, so that no
+    /// later iteration, in which fewer are equal, allocates.
+    const T* find(const T* first, std::size_t count, std::size_t each, std::size_t lanes) {
         if (arrays_.size() < ++asked_) arrays_.emplace_back(lanes);
+        const auto same = [&](const std::vector<T>& array) {
+            if (each == 1) return std::equal(first, first + count, array.begin());
+            std::size_t j = 0;
+            while (j < count && array[j * each] == first[j]) ++j;
+            return j == count;
+        };
         for (std::size_t k = 0; k < used_; ++k)
-            if (std::equal(first, first + count, arrays_[k].begin())) return arrays_[k].data();
+            if (same(arrays_[k])) return arrays_[k].data();
         return nullptr;
     }
     void reserve(std::size_t lanes) {
@@ -45,10 +51,12 @@ private:
 template <class T>
 class Binding {
 public:
-    /// For blocks of at most so many lanes. `share`: coefficients that are equal are one array.
-    Binding(LaneArrays<T>& arrays, std::size_t columns, std::size_t lanes, bool share)
+    /// For blocks of at most so many lanes, of `columns` columns, so many of which have one coefficient. `share`:
+    /// coefficients that are equal are one array.
+    Binding(LaneArrays<T>& arrays, std::size_t columns, std::size_t together, std::size_t lanes, bool share)
         : arrays_(arrays),
           columns_(columns),
+          together_(together),
           lanes_(lanes),
           period_(PanelKernels<T>::period(static_cast<int>(columns))),
           share_(share) {}
@@ -60,9 +68,14 @@ public:
     /// A coefficient for each lane of a block.
     const T* spread(const Scalars<T>& scalars) {
         // Lists say the same coefficient many times: one array each time would leave the block no room in cache.
-        if (const T* const same = share_ ? arrays_.find(scalars.data(), columns_, lanes_) : nullptr) return same;
+        if (const T* const same =
+                share_ ? arrays_.find(scalars.data(), columns_ / together_, together_, lanes_) : nullptr)
+            return same;
         auto& values = arrays_.next(lanes_);
-        for (std::size_t lane = 0; lane < lanes_; ++lane) values[lane] = scalars[static_cast<int>(lane % columns_)];
+        for (std::size_t lane = 0; lane < lanes_; ++lane) {
+            const std::size_t column = lane % columns_;
+            values[lane] = scalars[static_cast<int>(together_ == 1 ? column : column / together_)];
+        }
         return values.data();
     }
     /// value(i, k, column) for each lane of a period, for all i and k.
@@ -73,7 +86,8 @@ public:
         for (int i = 0; i < rows; ++i)
             for (int k = 0; k < cols; ++k) {
                 const auto begin = to;
-                for (int j = 0; j < static_cast<int>(columns_); ++j) *to++ = value(i, k, j);
+                for (int j = 0; j < static_cast<int>(columns_); ++j)
+                    *to++ = value(i, k, j / static_cast<int>(together_));
                 for (; to != begin + static_cast<std::ptrdiff_t>(period_); ++to)
                     *to = *(to - static_cast<std::ptrdiff_t>(columns_));
             }
@@ -82,7 +96,7 @@ public:
 
 private:
     LaneArrays<T>& arrays_;
-    std::size_t columns_, lanes_, period_;
+    std::size_t columns_, together_, lanes_, period_;
     bool share_;
     std::size_t place_ = 0;
 };

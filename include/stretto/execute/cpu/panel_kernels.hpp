@@ -11,6 +11,7 @@
 // whole vector registers and of whole rows. Registers hold what sums add up in, into which single precision is
 // converted on its way.
 
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <numeric>
@@ -20,8 +21,9 @@
 
 namespace stretto {
 
-template <class T>
-struct PanelKernels {
+/// A register of numbers of type Sum, as it is loaded, and how many of them tiles may take.
+template <class Sum>
+struct KernelRegister {
 #if defined(__AVX512F__)
     static constexpr std::size_t register_bytes = 64;
     static constexpr int widest = 6, highest = 8;  // of 32 registers: 4 × 6 sums, 6 right, 1 left; or 8 × 2, 2, 1
@@ -32,11 +34,63 @@ struct PanelKernels {
     static constexpr std::size_t register_bytes = 16;
     static constexpr int widest = 2, highest = 4;
 #endif
-    static constexpr int narrow = 2;
-    static constexpr int tallest(int wide) { return wide <= narrow ? highest : 4; }
-    using Sum = sum_of<T>;
     static constexpr std::size_t width = register_bytes / sizeof(Sum);
     typedef Sum Register __attribute__((vector_size(register_bytes), aligned(sizeof(Sum)), may_alias));
+
+    static Register load(const Sum* p) { return *reinterpret_cast<const Register*>(p); }
+    static void store(Sum* p, Register v) { *reinterpret_cast<Register*>(p) = v; }
+};
+
+/// Two registers of real numbers, so that each number of a product is a product of registers.
+template <class X>
+struct KernelRegister<std::complex<X>> {
+    using Part = KernelRegister<X>;
+    static constexpr int widest = Part::widest / 2, highest = 4;
+    static constexpr std::size_t width = Part::width;
+    struct Register {
+        typename Part::Register re, im;
+
+        friend typename Part::Register real(const Register& a) { return a.re; }
+        friend typename Part::Register imag(const Register& a) { return a.im; }
+        friend Register operator+(const Register& a, const Register& b) { return {a.re + b.re, a.im + b.im}; }
+        friend Register operator*(const Register& a, const Register& b) {
+            return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+        }
+        void operator+=(const Register& b) {
+            re += b.re;
+            im += b.im;
+        }
+    };
+
+    static Register load(const std::complex<X>* p) { return apart(p, std::make_integer_sequence<int, width>{}); }
+    static void store(std::complex<X>* p, const Register& v) {
+        together(p, v, std::make_integer_sequence<int, width>{});
+    }
+
+private:
+    template <int... k>
+    static Register apart(const std::complex<X>* p, std::integer_sequence<int, k...>) {
+        const auto low = Part::load(reinterpret_cast<const X*>(p)),
+                   high = Part::load(reinterpret_cast<const X*>(p) + width);
+        return {__builtin_shufflevector(low, high, (2 * k)...), __builtin_shufflevector(low, high, (2 * k + 1)...)};
+    }
+    template <int... k>
+    static void together(std::complex<X>* p, const Register& v, std::integer_sequence<int, k...>) {
+        constexpr int half = width / 2, size = width;
+        Part::store(reinterpret_cast<X*>(p), __builtin_shufflevector(v.re, v.im, (k / 2 + k % 2 * size)...));
+        Part::store(reinterpret_cast<X*>(p) + width,
+                    __builtin_shufflevector(v.re, v.im, (half + k / 2 + k % 2 * size)...));
+    }
+};
+
+template <class T>
+struct PanelKernels {
+    using Sum = sum_of<T>;
+    using Registers = KernelRegister<Sum>;
+    using Register = typename Registers::Register;
+    static constexpr int widest = Registers::widest, highest = Registers::highest, narrow = 2;
+    static constexpr int tallest(int wide) { return wide <= narrow ? highest : 4; }
+    static constexpr std::size_t width = Registers::width;
 
     static std::size_t period(int columns) { return std::lcm(width, static_cast<std::size_t>(columns)); }
 
@@ -98,22 +152,25 @@ struct PanelKernels {
     }
 
 private:
-    /// A register's worth of T, as it lies in memory.
-    typedef T Packed __attribute__((vector_size(width * sizeof(T)), aligned(sizeof(T)), may_alias));
+    /// A register's worth of V, as it lies in memory.
+    template <class V>
+    struct Packed {
+        typedef V type __attribute__((vector_size(width * sizeof(V)), aligned(sizeof(V)), may_alias));
+    };
 
     template <class V>
     static Register load(const V* p) {
         if constexpr (std::same_as<V, Sum>)
-            return *reinterpret_cast<const Register*>(p);
+            return Registers::load(p);
         else
-            return __builtin_convertvector(*reinterpret_cast<const Packed*>(p), Register);
+            return __builtin_convertvector(*reinterpret_cast<const typename Packed<V>::type*>(p), Register);
     }
     template <class V>
     static void store(V* p, Register v) {
         if constexpr (std::same_as<V, Sum>)
-            *reinterpret_cast<Register*>(p) = v;
+            Registers::store(p, v);
         else
-            *reinterpret_cast<Packed*>(p) = __builtin_convertvector(v, Packed);
+            *reinterpret_cast<typename Packed<V>::type*>(p) = __builtin_convertvector(v, typename Packed<V>::type);
     }
 
     /// Cuts `count` into pieces of nearly equal size, none wider than a tile.

@@ -85,7 +85,9 @@ public:
         const auto beta = sqrt(natural_);
         V_.run(Q[0] <<= (Scalars<T>(V_.width(), Number<T>{1}) / beta) * Q[0]);
         for (int j = 0; j < V_.width(); ++j) {
-            at(j) = {.start = std::sqrt(double{rr[j]}), .estimate = rr[j], .active_in_cycle = stop_.active(j)};
+            at(j) = {.start = std::sqrt(double{real_part(rr[j])}),
+                     .estimate = real_part(rr[j]),
+                     .active_in_cycle = stop_.active(j)};
             g_(0, 0, j) = beta[j];
         }
         ++cycles_;
@@ -160,8 +162,8 @@ public:
 
 private:
     struct Column {
-        double start = 0;      ///< ‖b − Ax‖ where the cycle began
-        Number<T> estimate{};  ///< ‖b − Ax‖², by the recurrence
+        double start = 0;    ///< ‖b − Ax‖ where the cycle began
+        Real<T> estimate{};  ///< ‖b − Ax‖², by the recurrence
         bool active_in_cycle = false, broken = false;
         int used = 0;
     };
@@ -180,7 +182,7 @@ private:
         M_.apply(r, Q[0]);
         auto [rr, natural] = V_.start(dot(r, r), dot(Q[0], Q[0])).wait();
         natural_ = natural;
-        for (int j = 0; j < V_.width(); ++j) ratio_[j] = natural[j] > 0 ? rr[j] / natural[j] : Number<T>{1};
+        for (int j = 0; j < V_.width(); ++j) ratio_[j] = real_part(natural[j]) > 0 ? rr[j] / natural[j] : Number<T>{1};
         return rr;
     }
 
@@ -188,7 +190,7 @@ private:
     bool grown(const Scalars<T>& rr) {
         bool some = false;
         for (int j = 0; j < V_.width(); ++j) {
-            const bool worse = stop_.active(j) && !(double{rr[j]} <= 4 * at(j).start * at(j).start);
+            const bool worse = stop_.active(j) && !(double{real_part(rr[j])} <= 4 * at(j).start * at(j).start);
             undo_[j] = worse ? Number<T>{1} : Number<T>{};
             at(j).broken = at(j).broken || worse;
             some = some || worse;
@@ -200,7 +202,7 @@ private:
         fell_short_ = false;
         for (int j = 0; j < V_.width() && cycles_ > 0; ++j) {
             if (!stop_.active(j)) continue;
-            const double residual = std::sqrt(double{rr[j]});
+            const double residual = std::sqrt(double{real_part(rr[j])});
             const bool overstated =
                 residual > 2 * std::sqrt(double{at(j).estimate}) && residual > stop_.columns()[j].target;
             fell_short_ = fell_short_ || overstated || (at(j).broken && at(j).used < m / 2);
@@ -222,17 +224,17 @@ private:
         for (int i = 0; i < c; ++i) {
             const Number<T> cs = rotations_(i, 0, j), sn = rotations_(i, 1, j), upper = U_(i, c, j),
                             lower = U_(i + 1, c, j);
-            U_(i, c, j) = cs * upper + sn * lower;
+            U_(i, c, j) = conjugate(cs) * upper + conjugate(sn) * lower;
             U_(i + 1, c, j) = cs * lower - sn * upper;
         }
-        const Number<T> norm = std::hypot(U_(c, c, j), U_(c + 1, c, j));
+        const Real<T> norm = std::hypot(std::abs(U_(c, c, j)), std::abs(U_(c + 1, c, j)));
         if (!(norm > 0) || !std::isfinite(norm)) return breaks(j);
         const Number<T> cs = rotations_(c, 0, j) = U_(c, c, j) / norm,
                         sn = rotations_(c, 1, j) = U_(c + 1, c, j) / norm;
         U_(c, c, j) = norm;
         g_(c + 1, 0, j) = -sn * g_(c, 0, j);
-        g_(c, 0, j) = cs * g_(c, 0, j);
-        at(j).estimate = g_(c + 1, 0, j) * g_(c + 1, 0, j) * ratio_[j];
+        g_(c, 0, j) = conjugate(cs) * g_(c, 0, j);
+        at(j).estimate = abs_squared(g_(c + 1, 0, j)) * real_part(ratio_[j]);
         at(j).used = c + 1;
     }
 

@@ -10,7 +10,7 @@ namespace stretto {
 
 /// Orthonormalises a block W of n vectors against those before it, Q, and among themselves:
 ///
-///   pip    products with Q and Gram matrix in one reduction, Cholesky of WᵀW − SᵀS
+///   pip    products with Q and Gram matrix in one reduction, Cholesky of WᴴW − SᴴS
 ///   pip2   the same, and once more where that would lose too much orthogonality: 1 or 2 reductions
 ///   bcgs2  classical block Gram–Schmidt with CholQR, twice, 4 reductions
 ///
@@ -73,7 +73,7 @@ public:
     Kind kind;
 
 private:
-    /// T := Cholesky factor of WᵀW − SᵀS, products being S on top of WᵀW.
+    /// T := Cholesky factor of WᴴW − SᴴS, products being S on top of WᴴW.
     int project(const Arnoldi<T>& K, const SmallMatrix<T>& products, SmallMatrix<T>& triangle, int rows, int n,
                 const Number<T>* square_of_last) {
         for (int column = 0; column < V_.width(); ++column)
@@ -81,7 +81,7 @@ private:
                 lengths_(c, 0, column) = products(rows + c, c, column);
                 for (int i = 0; i <= c; ++i) {
                     Number<T> sum = products(rows + i, c, column);
-                    for (int k = 0; k < rows; ++k) sum -= products(k, i, column) * products(k, c, column);
+                    for (int k = 0; k < rows; ++k) sum -= conjugate(products(k, i, column)) * products(k, c, column);
                     triangle(i, c, column) = sum;
                 }
             }
@@ -91,31 +91,31 @@ private:
     /// Cholesky in place, upper triangle; as many columns as are good for all that go on. A right-hand side that does
     /// not go on gets zeros.
     int factor(const Arnoldi<T>& K, SmallMatrix<T>& triangle, int n, const Number<T>* square_of_last = nullptr) {
-        constexpr Number<T> vanishing = 1e-14;
+        constexpr Real<T> vanishing = 1e-14;
         most_lost_ = 0;
         for (int column = 0; column < V_.width(); ++column) {
             if (!K.active_in_cycle(column)) {
                 for (int c = 0; c < n; ++c) triangle(c, c, column) = 0;
                 continue;
             }
-            Number<T> lost{};
-            loss_.begin(square_of_last ? square_of_last[column] : Number<T>{1});
+            Real<T> lost{};
+            loss_.begin(square_of_last ? real_part(square_of_last[column]) : Real<T>{1});
             const auto entry = [&](int i, int k) { return triangle(i, k, column); };
-            const auto length = [&](int i) { return lengths_(i, 0, column); };
+            const auto length = [&](int i) { return real_part(lengths_(i, 0, column)); };
             for (int c = 0; c < n; ++c) {
                 if (!square_of_last) lengths_(c, 0, column) = triangle(c, c, column);
                 for (int i = 0; i < c; ++i) {
                     for (int k = 0; k < i; ++k)
-                        triangle(i, c, column) -= triangle(k, i, column) * triangle(k, c, column);
+                        triangle(i, c, column) -= conjugate(triangle(k, i, column)) * triangle(k, c, column);
                     triangle(i, c, column) /= triangle(i, i, column);
                 }
-                for (int k = 0; k < c; ++k) triangle(c, c, column) -= triangle(k, c, column) * triangle(k, c, column);
-                if (!(triangle(c, c, column) > vanishing * length(c))) {
+                for (int k = 0; k < c; ++k) triangle(c, c, column) -= abs_squared(triangle(k, c, column));
+                if (!(real_part(triangle(c, c, column)) > vanishing * length(c))) {
                     n = c;
                     break;
                 }
-                triangle(c, c, column) = std::sqrt(triangle(c, c, column));
-                const Number<T> so_far = loss_.extend(0, c, entry, length);
+                triangle(c, c, column) = std::sqrt(real_part(triangle(c, c, column)));
+                const Real<T> so_far = loss_.extend(0, c, entry, length);
                 if (!(so_far <= OrthogonalityLoss<Number<T>>::meaningless)) {
                     n = c;
                     break;
@@ -148,7 +148,7 @@ private:
     SmallMatrix<T> first_, second_, T1_, T2_;
     SmallMatrix<T> lengths_;  // squared, of the vectors whose factor is computed
     OrthogonalityLoss<Number<T>> loss_;
-    Number<T> most_lost_{};
+    Real<T> most_lost_{};
 };
 
 }  // namespace stretto

@@ -37,16 +37,16 @@ public:
         if (kind == cgs) {
             V_.start(dots(Q, q)).wait(R, 0, c, 1);
             V_.start(q <<= q - Q * R.from(0, c), dots(q, q)).wait(R, c, c, 1);
-            each(K, c, [&](int j) { R(c, c, j) = std::sqrt(R(c, c, j)); });
+            each(K, c, [&](int j) { R(c, c, j) = std::sqrt(real_part(R(c, c, j))); });
             V_.run(q <<= q / R.from(c, c));
             return;
         }
         V_.start(dots(Q, q)).wait(R, 0, c, 1);
         V_.start(q <<= q - Q * R.from(0, c), dots(K.Q.part(0, c + 1), q)).wait(again_, 0, 0, 1);
         each(K, c, [&](int j) {
-            const Number<T> square = again_(c, 0, j), left = square - projected(again_, c, 0, j);
+            const Real<T> square = real_part(again_(c, 0, j)), left = square - projected(again_, c, 0, j);
             // Twice is enough: what is lost again was never there.
-            R(c, c, j) = left > Number<T>{0.01} * square ? std::sqrt(left) : Number<T>{};
+            R(c, c, j) = left > Real<T>{0.01} * square ? std::sqrt(left) : Real<T>{};
             for (int i = 0; i < c; ++i) R(i, c, j) += again_(i, 0, j);
         });
         V_.run(q <<= (q - Q * again_.from(0, 0)) / R.from(c, c));
@@ -66,9 +66,9 @@ private:
                 K.R(c, c, j) = 0;
         }
     }
-    static Number<T> projected(const SmallMatrix<T>& R, int rows, int c, int j) {
-        Number<T> sum{};
-        for (int i = 0; i < rows; ++i) sum += R(i, c, j) * R(i, c, j);
+    static Real<T> projected(const SmallMatrix<T>& R, int rows, int c, int j) {
+        Real<T> sum{};
+        for (int i = 0; i < rows; ++i) sum += abs_squared(R(i, c, j));
         return sum;
     }
 
@@ -78,7 +78,7 @@ private:
         V_.start(dots(K.Q.part(0, 1), q)).wait(R, 0, c, 1);
         for (int i = 0; i < c; ++i)
             V_.start(q <<= q - K.Q.part(i, 1) * R.from(i, c), dots(K.Q.part(i + 1, 1), q)).wait(R, i + 1, c, 1);
-        each(K, c, [&](int j) { R(c, c, j) = std::sqrt(R(c, c, j)); });
+        each(K, c, [&](int j) { R(c, c, j) = std::sqrt(real_part(R(c, c, j))); });
         V_.run(q <<= q / R.from(c, c));
     }
 

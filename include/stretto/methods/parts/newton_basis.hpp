@@ -12,20 +12,24 @@
 
 namespace stretto {
 
-/// The eigenvalues of a Hessenberg matrix, n × n by columns, which is overwritten (LAPACK's dhseqr); none where they
-/// cannot be computed.
+/// The eigenvalues of a Hessenberg matrix, n × n by columns, which is overwritten (LAPACK's dhseqr and zhseqr); none
+/// where they cannot be computed.
 std::pmr::vector<std::complex<double>> hessenberg_eigenvalues(
     std::span<double> H, int n, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+std::pmr::vector<std::complex<double>> hessenberg_eigenvalues(
+    std::span<std::complex<double>> H, int n, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
-/// n of the points, in Leja order: each the farthest, by the product of distances, from those before it. A pair of
-/// conjugates stays together, the one with the positive imaginary part first; of a pair that the end cuts the real part
-/// is left. The points are used again where they are too few.
+/// n of the points, in Leja order: each the farthest, by the product of distances, from those before it. `pairs`: of
+/// conjugates, which stay together, the one with the positive imaginary part first; of a pair that the end cuts the
+/// real part is left. The points are used again where they are too few.
 std::pmr::vector<std::complex<double>> leja_order(std::span<const std::complex<double>> points, int n,
-                                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+                                                  std::pmr::memory_resource* memory = std::pmr::get_default_resource(),
+                                                  bool pairs = true);
 
 /// The way from one vector of a Krylov basis to the next where nothing orthonormal is known yet:
 /// θ v_{i+1} = (A − σ_i) v_i, in real arithmetic for a pair of conjugates: θ v_{i+1} = (A − Re σ_i) v_i + (Im σ_i)²/θ
-/// v_{i−1}. For each right-hand side another one.
+/// v_{i−1}. Where scalars are complex there are no pairs, and each step is by its shift. For each right-hand side
+/// another one.
 class NewtonBasis {
 public:
     enum Kind { newton, chebyshev, monomial };
@@ -35,10 +39,12 @@ public:
     NewtonBasis(Kind kind, int length, int columns, int most = 0);
 
     /// Takes the Ritz values of the first k columns of H for right-hand side j, where it has fewer.
-    void choose(const SmallMatrix<double>& H, int k, int j);
+    template <class Y>
+    void choose(const SmallMatrixOf<Y>& H, int k, int j);
 
     /// Column i of B, A V = V B, for the step of this number from the beginning of a block, 0 … length − 1.
-    void step(int from_begin, SmallMatrix<double>& B, int i) const;
+    template <class Y>
+    void step(int from_begin, SmallMatrixOf<Y>& B, int i) const;
 
     /// Whether the step of this number needs v_{i−1}, for some right-hand side.
     bool second_of_pair(int from_begin) const;
@@ -57,7 +63,7 @@ private:
 
     Kind kind_;
     int length_;
-    bool chosen_ = false;
+    bool chosen_ = false, pairs_ = true;
     std::vector<std::byte> scratch_;
     std::vector<Shifts> shifts_;
 };

@@ -7,6 +7,8 @@
 #include <memory_resource>
 #include <vector>
 
+#include "stretto/statements/scalar_traits.hpp"
+
 namespace stretto {
 
 /// What Gram–Schmidt by Pythagoras, ‖v − QQᵀv‖² = ‖v‖² − ‖Qᵀv‖², costs in orthogonality. It takes Q for orthonormal;
@@ -16,34 +18,36 @@ namespace stretto {
 template <class T>
 class OrthogonalityLoss {
 public:
+    using Length = real_of<T>;
+
     OrthogonalityLoss(int most, std::pmr::memory_resource* memory) : z_(static_cast<std::size_t>(most), memory) {}
 
     /// Vectors follow on a Q whose last one has this squared length.
-    void begin(T square) {
-        error_ = std::max(std::abs(square - 1), std::numeric_limits<T>::epsilon());
+    void begin(Length square) {
+        error_ = std::max(std::abs(square - 1), std::numeric_limits<Length>::epsilon());
         squares_ = 0;
     }
     /// Takes one more vector in: column c of T, of which `first` is the first, and ‖v_i‖² as length(i). Returns the
     /// loss that is to be expected.
-    template <class Triangle, class Length>
-    T extend(int first, int c, Triangle triangle, Length length) {
+    template <class Triangle, class LengthOf>
+    Length extend(int first, int c, Triangle triangle, LengthOf length) {
         // Column c of T⁻¹.
         for (int i = c; i >= first; --i) {
             T sum = i == c ? T{1} : T{};
             for (int k = i + 1; k <= c; ++k) sum -= triangle(i, k) * z(k - first);
             z(i - first) = sum / triangle(i, i);
-            squares_ += z(i - first) * z(i - first) * length(i);
+            squares_ += abs_squared(z(i - first)) * length(i);
         }
         return error_ * squares_;
     }
 
-    static constexpr T tolerable = 1e-8;    ///< GMRES takes the same iterations as with fully orthogonal vectors
-    static constexpr T meaningless = 0.01;  ///< of the length that is left nothing is known any more
+    static constexpr Length tolerable = 1e-8;    ///< GMRES takes the same iterations as with fully orthogonal vectors
+    static constexpr Length meaningless = 0.01;  ///< of the length that is left nothing is known any more
 
 private:
     T& z(int i) { return z_[static_cast<std::size_t>(i)]; }
     std::pmr::vector<T> z_;
-    T error_{}, squares_{};
+    Length error_{}, squares_{};
 };
 
 }  // namespace stretto

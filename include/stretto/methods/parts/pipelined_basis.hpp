@@ -25,15 +25,19 @@ public:
         for (int j = 0; j < R.columns(); ++j) {
             if (!K_.active_in_cycle(j)) continue;
             for (int i = known; i < c; ++i) {
-                for (int k = 0; k < i; ++k) R(i, c, j) -= R(k, i, j) * R(k, c, j);
+                for (int k = 0; k < i; ++k) R(i, c, j) -= conjugate(R(k, i, j)) * R(k, c, j);
                 R(i, c, j) /= R(i, i, j);
             }
-            Number<T> left = squares_(c, 0, j) = R(c, c, j);
-            for (int i = 0; i < c; ++i) left -= R(i, c, j) * R(i, c, j);
-            R(c, c, j) = left > 0 ? std::sqrt(left) : Number<T>{};
-            loss_.begin(square_of_last[j]);
-            const Number<T> lost = loss_.extend(
-                known, c, [&](int i, int k) { return R(i, k, j); }, [&](int i) { return squares_(i, 0, j); });
+            squares_(c, 0, j) = R(c, c, j);
+            Real<T> left = real_part(R(c, c, j));
+            for (int i = 0; i < c; ++i) left -= abs_squared(R(i, c, j));
+            R(c, c, j) = left > 0 ? std::sqrt(left) : Real<T>{};
+            loss_.begin(real_part(square_of_last[j]));
+            const Real<T> lost = loss_.extend(
+                known,
+                c,
+                [&](int i, int k) { return R(i, k, j); },
+                [&](int i) { return real_part(squares_(i, 0, j)); });
             good = good && lost <= enough;
         }
         return good;
@@ -41,7 +45,7 @@ public:
 
 private:
     // Chosen on 35 matrices: 1e-9 leaves pipelines that do no harm, 0.01 makes H too wrong for what comes after them.
-    static constexpr Number<T> enough = 1e-4;
+    static constexpr Real<T> enough = 1e-4;
 
     Arnoldi<T>& K_;
     SmallMatrix<T> squares_;  // ‖v‖²
@@ -72,7 +76,7 @@ public:
                     Number<T> sum{};
                     for (int k = std::max(row - 1, 0); k <= i; ++k) sum += K_.H(row, k, j) * R(k, i, j);
                     for (int k = row; k <= i; ++k) sum -= R(row, k, j) * B(k, i, j);
-                    R(row, i + 1, j) = B(i + 1, i, j) != 0 ? sum / B(i + 1, i, j) : Number<T>{};
+                    R(row, i + 1, j) = B(i + 1, i, j) != Number<T>{} ? sum / B(i + 1, i, j) : Number<T>{};
                 }
             }
         }
@@ -103,15 +107,15 @@ private:
     /// Column c − 1 of H, moved down. Returns the first row that is not zero.
     int take(int c, int i, int lag, int j) {
         for (int k = 0; k < lag; ++k) K_.B(k, i, j) = 0;
-        const Number<T> small = static_cast<Number<T>>(tau_ * basis_.norm(j));
-        Number<T> length = K_.H(c, c - 1, j) * K_.H(c, c - 1, j);
+        const Real<T> small = static_cast<Real<T>>(tau_ * basis_.norm(j));
+        Real<T> length = abs_squared(K_.H(c, c - 1, j));
         int first = i;
         for (int k = c - 1; k >= 0; --k) {
             const Number<T> h = K_.H(k, c - 1, j);
             const bool keep = std::abs(h) >= small;
             K_.B(k + lag, i, j) = keep ? h : Number<T>{};
-            if (keep && h != 0) first = k + lag;
-            if (!keep && length > 0) length += h * h;
+            if (keep && h != Number<T>{}) first = k + lag;
+            if (!keep && length > 0) length += abs_squared(h);
         }
         K_.B(i + 1, i, j) = std::sqrt(length);
         return first;

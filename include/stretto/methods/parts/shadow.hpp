@@ -9,7 +9,7 @@ namespace stretto {
 
 /// Makes the shadow vector of BiCGStab methods: r0 = r, or after a run that got nowhere (ρ ≈ 0, ω ≈ 0) a random
 /// one, the same on any number of ranks. r is that of initial_residual. Returns ‖r0‖, against which ρ is judged, and
-/// ρ = (r, r0).
+/// ρ = (r0, r).
 template <class T>
 std::array<Scalars<T>, 2> shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r0, Verdict<T>& stop) {
     V.run(r0 <<= r);
@@ -19,7 +19,7 @@ std::array<Scalars<T>, 2> shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r
     }
     V.fill_uniform(r0, static_cast<std::uint64_t>(stop.run()));
     V.clear_frozen(r0);
-    auto [square, rho] = V.start(dot(r0, r0), dot(r, r0)).wait();
+    auto [square, rho] = V.start(dot(r0, r0), dot(r0, r)).wait();
     return {sqrt(square), rho};
 }
 
@@ -28,12 +28,12 @@ std::array<Scalars<T>, 2> shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r
 /// then as at the cosine that the option names (Sleijpen and van der Vorst 1995).
 template <class T>
 Scalars<T> stabiliser(const Scalars<T>& ts, const Scalars<T>& tt, const Scalars<T>& ss, const Verdict<T>& stop) {
-    const Number<T> cosine = static_cast<Number<T>>(stop.option("cosine"));
+    const Real<T> cosine = static_cast<Real<T>>(stop.option("cosine"));
     const auto parallel = sqrt(ss / tt);  // |ω| at a cosine of one
     auto omega = ts / tt;
     for (int j = 0; j < omega.columns(); ++j)
-        if (stop.columns()[j].lenient && std::abs(omega[j]) < cosine * parallel[j])
-            omega[j] = std::copysign(cosine * parallel[j], omega[j]);
+        if (stop.columns()[j].lenient && std::abs(omega[j]) < cosine * real_part(parallel[j]))
+            omega[j] = with_length(cosine * real_part(parallel[j]), omega[j]);
     return omega;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -32,8 +33,16 @@ struct FormList {
     }
 };
 
-/// All forms besides compressed rows, in the order in which they are tried.
+/// All forms besides compressed rows, in the order in which they are tried. There is none for complex values.
 template <class T>
-using RowForms = FormList<T, RepeatedRows<T>, RowsInStep<T>, BlockedRows<T>, SlicedRows<T>>;
+struct RowFormsOf {
+    using type = FormList<T, RepeatedRows<T>, RowsInStep<T>, BlockedRows<T>, SlicedRows<T>>;
+};
+template <class X>
+struct RowFormsOf<std::complex<X>> {
+    using type = FormList<std::complex<X>>;
+};
+template <class T>
+using RowForms = typename RowFormsOf<T>::type;
 
 }  // namespace stretto

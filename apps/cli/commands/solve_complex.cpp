@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solve_complex.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "../files.hpp"
+#include "stretto/comm/collective.hpp"
+#include "stretto/comm/default_threads.hpp"
+#include "stretto/core/text.hpp"
+#include "stretto/driver/check.hpp"
+#include "stretto/io/complex_problem.hpp"
+#include "stretto/io/right_hand_side.hpp"
+#include "stretto/precond/complex.hpp"
+#include "stretto/sparse/complex_structure.hpp"
+#include "stretto/system/linear_system.hpp"
+
+using namespace stretto;
+
+namespace {
+
+using Complex = std::complex<double>;
+
+/// Two numbers each, as solve_methods keeps vectors.
+MultiVector<Complex> as_complex(std::vector<double>& pairs, Index rows, int columns) {
+    return {reinterpret_cast<Complex*>(pairs.data()), rows, columns};
+}
+std::vector<double> pairs_of(const std::vector<Complex>& values) {
+    std::vector<double> pairs;
+    pairs.reserve(2 * values.size());
+    for (const auto& value : values) pairs.insert(pairs.end(), {value.real(), value.imag()});
+    return pairs;
+}
+
+bool is_file(const Comm& comm, const std::string& path) {
+    std::error_code error;
+    return any_of(comm, comm.rank() == 0 && std::filesystem::is_regular_file(path, error));
+}
+
+ArrayFile read_pairs(const Comm& comm, const std::string& path, int columns, const Partition& partition, int threads) {
+    const auto file = read_array<Complex>(comm, path, partition, threads);
+    if (columns != 0 && columns != file.columns)
+        throw InputError(fmt::format("{} has {} columns, not {}", path, file.columns, columns));
+    return {pairs_of(file.values), file.columns};
+}
+
+/// This rank's rows of b, as pairs.
+ArrayFile load_b(const Comm& comm, const DistributedRowsOf<Complex>& matrix, const SolveArguments& arguments,
+                 int threads) {
+    const auto& [partition, rows] = matrix;
+    const int columns = std::max(arguments.columns, 1);
+    if (is_file(comm, arguments.rhs)) return read_pairs(comm, arguments.rhs, arguments.columns, partition, threads);
+    if (arguments.rhs != "ones" && arguments.rhs != "A*ones")  // random, in both parts
+        return {
+            right_hand_sides(comm, arguments.rhs, 2 * columns, partition, threads, [](Index) { return 0.0; }).values,
+            columns};
+    std::vector<Complex> b;
+    for (Index i = 0; i < rows.rows(); ++i) {
+        Complex sum = 1;
+        if (arguments.rhs == "A*ones") {
+            sum = 0;
+            for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k) sum += rows.values[static_cast<std::size_t>(k)];
+        }
+        b.insert(b.end(), static_cast<std::size_t>(columns), sum);
+    }
+    return {pairs_of(b), columns};
+}
+
+/// What nobody asked for is chosen by the structure.
+std::string chosen_method(const std::string& text, const ComplexStructure& structure) {
+    if (text != automatic) return text;
+    if (!structure.hermitian) return "gmres";
+    return structure.positive_diagonal ? "cg" : "minres";
+}
+std::string chosen_precond(const std::string& text, const ComplexStructure& structure) {
+    if (text != automatic) return text;
+    if (!structure.hermitian) return "block_jacobi:ilu0";
+    return structure.positive_diagonal ? "block_jacobi:ic0" : "none";
+}
+
+/// Throws InputError where the method cannot be right.
+void check_needs(const std::string& text, const ComplexStructure& structure, const ComplexPreconditioner* M) {
+    const auto [spec, method, options] = choose_method(text);
+    if (method->needs == Needs::any) return;
+    if (!structure.hermitian)
+        throw InputError(
+            fmt::format("{} needs a hermitian matrix, and A is {}: type --method gmres or bicgstab, or --insist",
+                        method->name, structure.in_words()));
+    if (method->needs == Needs::positive_definite && !structure.positive_diagonal)
+        throw InputError(
+            fmt::format("{} needs a positive definite matrix, and the diagonal of A is not positive: type "
+                        "--method minres, or --insist",
+                        method->name));
+    if (M && !M->hermitian())
+        throw InputError(
+            fmt::format("{} needs a hermitian preconditioner: type --precond jacobi or block_jacobi:ic0, or "
+                        "--insist",
+                        method->name));
+}
+
+/// What to type where it did not converge.
+std::vector<NextStep> next_steps(const std::string& method, const std::string& precond) {
+    std::vector<NextStep> steps;
+    const auto add = [&](const char* name, const char* by, const char* why) {
+        if (method != name || precond != by) steps.push_back({.method = name, .precond = by, .why = why});
+    };
+    add("gmres", "block_jacobi:lu", "takes any matrix, and direct solves on each rank");
+    add("gmres:m=100", "additive_schwarz:lu,overlap=2", "longer cycles, and direct solves of overlapping blocks");
+    return steps;
+}
+
+}  // namespace
+
+bool is_complex_solve(const Comm& comm, const SolveArguments& arguments, const std::string& scalar) {
+    const std::string file = is_complex_problem(arguments.problem) ? "" : file_of_problem(arguments.problem);
+    bool found = is_complex_problem(arguments.problem);
+    for (const auto& path : {file, arguments.rhs, arguments.guess})
+        found = found || (!path.empty() && is_file(comm, path) && holds_complex(comm, path));
+    if (found && scalar == "real") throw InputError("the system is complex: type --scalar complex, or leave it out");
+    return found || scalar == "complex";
+}
+
+int solve_complex(const Context& context, Comm& comm, const SolveArguments& arguments, Plan& plan, ProgressLine& line) {
+    const auto start = Clock::now();
+    const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
+    auto problem = load_complex_problem(comm, arguments.problem, threads, [&](double fraction) {
+        line.show_fraction("reading " + arguments.problem, fraction);
+    });
+    line.clear();
+    check_interrupt(comm, context.interrupt);
+    auto b = load_b(comm, problem, arguments, threads);
+    const int columns = b.columns;
+    std::vector<double> guess(b.values.size(), 0.0);
+    if (!arguments.guess.empty()) guess = read_pairs(comm, arguments.guess, columns, problem.partition, threads).values;
+    const Partition partition = problem.partition;
+    const CsrMatrix<Complex> A(comm, partition, std::move(problem.rows), threads);
+    const auto structure = analyse(A);
+    const std::string precond = chosen_precond(arguments.precond, structure);
+    const auto before = Clock::now();
+    const auto M = make_complex_preconditioner(precond, A);
+    const double precond_seconds = to_seconds(Clock::now() - before);
+    for (auto& method : plan.methods) {
+        method = asked_method(chosen_method(method.text, structure));
+        if (!arguments.insist) check_needs(method.text, structure, M.get());
+    }
+
+    RunInfo info;
+    info.program = shell_word(context.program) + " solve";
+    info.problem = arguments.problem;
+    info.scalar = "complex";
+    info.precond = precond;
+    info.formulation = arguments.formulation;
+    info.latency = arguments.comm.latency;
+    info.rows = A.rows();
+    info.nonzeros = A.nonzeros();
+    info.columns = columns;
+    info.threads = threads;
+    info.ranks = comm.size();
+    info.rtol = arguments.rtol;
+    info.atol = arguments.atol;
+    info.max_iterations = arguments.max_iterations;
+    info.setup_seconds = all_max(comm, to_seconds(Clock::now() - start));
+    info.precond_seconds = all_max(comm, precond_seconds);
+    info.precond_bytes = all_sum(comm, M ? M->stored() : 0.0);
+    info.remarks.push_back(fmt::format("complex values: {}", structure.in_words()));
+    if (M) std::ranges::move(M->remarks(), std::back_inserter(info.remarks));
+    const SolveArguments usual;
+    const auto given = [&](const char* name, const auto& value, const auto& usual_value) {
+        if (value != usual_value) info.options.emplace_back(name, shell_word(fmt::format("{}", value)));
+    };
+    given("--rhs", arguments.rhs, usual.rhs);
+    given("--guess", arguments.guess, usual.guess);
+    given("--columns", arguments.columns, usual.columns);
+    given("--solution", arguments.solution, usual.solution);
+
+    const Index rows = A.local_rows();
+    const AnyOperator<Complex> by = M ? AnyOperator<Complex>(*M) : AnyOperator<Complex>();
+    Report report(std::move(info));
+    return solve_methods(
+        comm, arguments, plan.methods,
+        {.solve =
+             [&](SolveOptions options, std::vector<double>& x) {
+                 const auto right = as_complex(b.values, rows, columns);
+                 auto result = solve<Complex>(comm, A, by, right, as_complex(x, rows, columns), options);
+                 if (!result.passed()) result.next = next_steps(options.method, precond);
+                 return result;
+             },
+         .guess = std::move(guess),
+         .threads = threads,
+         .interrupt = context.interrupt},
+        report, line, plan.plot,
+        {.review = {},
+         .keep =
+             [&](std::size_t k, const std::vector<double>& x) {
+                 if (plan.solutions.empty()) return;
+                 const auto* const values = reinterpret_cast<const Complex*>(x.data());
+                 write_solution(comm, partition, plan.solutions[k], std::span(values, x.size() / 2), columns);
+             },
+         .name = {}});
+}
