@@ -407,11 +407,12 @@ TEST_F(ComplexTest, TakesTheMostColumns) {
         });
         ComplexValues x(A, max_columns);
         const auto result = stretto::solve<Complex>(comm, A, Identity{}, b.view(), x.view(), {.method = method});
-        for (int j = 0; j < max_columns; ++j)
-            if (j % 40 != 24)  // just at the limit
-                EXPECT_EQ(result.columns[static_cast<std::size_t>(j)].status,
-                          j % 40 < 24 || j == 63 ? Status::converged : Status::not_finite)
-                    << method << ' ' << j;
+        for (int j = 0; j < max_columns; ++j) {
+            if (j % 40 == 24) continue;  // just at the limit
+            EXPECT_EQ(result.columns[static_cast<std::size_t>(j)].status,
+                      j % 40 < 24 || j == 63 ? Status::converged : Status::not_finite)
+                << method << ' ' << j;
+        }
     }
 }
 
