@@ -52,7 +52,7 @@ def advise(A, b=None, *, iterations=20, rtol=1e-8, threads=None, comm=None) -> A
 
     >>> import stretto
     >>> advice = stretto.advise("poisson2d:50")
-    >>> {"jacobi", "amg"} <= {row["precond"] for row in advice}
+    >>> {"none", "amg"} <= {row["precond"] for row in advice}       # Jacobi's is a number here: the diagonal is constant
     True
     """
     communicator = _arrays.communicator(comm)

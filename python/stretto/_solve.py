@@ -72,7 +72,7 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
     method : str
         ``NAME[:key=value,…]``, see `methods`; ``"auto"``: what suits the structure of a matrix.
     precond : str
-        ``NAME[:key=value,…]``, see `preconditioners`; ``"auto"``, ``"none"``.
+        ``NAME[:key=value,…]``, see `preconditioners`; ``"auto"``, ``"none"``; or what M takes.
     M : str, sparse matrix, LinearOperator or callable, optional
         Applies the inverse of the preconditioner, as in SciPy; a name is the same as `precond`.
     rtol, atol : float
@@ -102,6 +102,8 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
     """
     if isinstance(M, str):
         precond, M = M, None
+    elif M is None and not isinstance(precond, str):
+        precond, M = "auto", precond
     elif M is not None and precond not in ("auto", "none"):
         raise TypeError(f"M and precond={precond!r}: one preconditioner is wanted")
     lies_on = _devices.lies_on(b)
