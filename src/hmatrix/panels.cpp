@@ -109,16 +109,15 @@ void forward_panel(const HMatrixPanel p, const std::byte* values, const double* 
         for (Index row = p.row; row < p.row + p.rows; row += panel_rows, slab += slab_bytes) {
             Lanes sum[chains][width] = {};
             const auto add_columns = [&]<class S>(const S* from, Index j, Index last, auto&& right) {
-                const auto one_column = [&](Index chain) {
+                const auto one_column = [&](Index column, Index chain) {
                     Lanes left;
                     load(from, left);
                     from += panel_rows;
-                    for (int c = 0; c < width; ++c) add_product(sum[chain][c], left, right(j, c));
-                    ++j;
+                    for (int c = 0; c < width; ++c) add_product(sum[chain][c], left, right(column, c));
                 };
-                while (j + chains <= last)
-                    for (Index chain = 0; chain < chains; ++chain) one_column(chain);
-                while (j < last) one_column(0);
+                for (; j + chains <= last; j += chains)
+                    for (Index chain = 0; chain < chains; ++chain) one_column(j + chain, chain);
+                for (; j < last; ++j) one_column(j, 0);
             };
             each_kind(columns, [&]<class S>(Index begins, Index count, std::size_t offset) {
                 const S* const from = reinterpret_cast<const S*>(slab + offset);
