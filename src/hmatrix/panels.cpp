@@ -192,18 +192,18 @@ void adjoint_columns(const HMatrixPanel& p, const S* values, const float* scales
 #else
     constexpr int most = one ? 8 : 4;
 #endif
-    const auto next = [&]<int count>() {
-        adjoint<count, width, one>(p, values, scales, j, x, t, m, first, more);
-        j += count;
+    const auto next = [&]<int count>(Index from) {
+        adjoint<count, width, one>(p, values, scales, from, x, t, m, first, more);
         values += count * panel_rows;
         if constexpr (std::integral<S>) scales += count;
+        return from + count;
     };
-    while (last - j >= most) next.template operator()<most>();
+    while (last - j >= most) j = next.template operator()<most>(j);
     if constexpr (most > 8)
-        if (last - j >= 8) next.template operator()<8>();
+        if (last - j >= 8) j = next.template operator()<8>(j);
     const auto rest = [&]<int... count>(std::integer_sequence<int, count...>) {
         const Index left = last - j;
-        (void)((left == count + 1 ? (next.template operator()<count + 1>(), true) : false) || ...);
+        (void)((left == count + 1 ? (next.template operator()<count + 1>(j), true) : false) || ...);
     };
     rest(std::make_integer_sequence<int, one ? 7 : 3>());
 }

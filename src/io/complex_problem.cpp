@@ -33,8 +33,8 @@ Complex link(double value, double angle, bool upwards) { return std::polar(1.0, 
 Complex magnetic(const Options& options, Global nx, Global, Global row, Global column, double value) {
     if (row == column) return value + options.number("mass");
     if (std::abs(row - column) >= nx) return value;  // along y
-    const auto y = static_cast<double>(row / nx);
-    return link(value, 2 * std::numbers::pi * options.number("flux") * y, column > row);
+    const Global y = row / nx;
+    return link(value, 2 * std::numbers::pi * options.number("flux") * static_cast<double>(y), column > row);
 }
 
 /// Every link turns by an angle of its own.

@@ -37,7 +37,8 @@ Transfer::Transfer(Comm& comm, const Partition& coarse, const LocalRows<double>&
         if (column >= first && column < first + coarse_) return static_cast<Index>(column - first);
         return coarse_ + static_cast<Index>(std::ranges::lower_bound(halo_.rows(), column) - halo_.rows().begin());
     };
-    const auto nonzeros = rows.columns.size(), columns = static_cast<std::size_t>(coarse_ + halo_.size());
+    const auto nonzeros = rows.columns.size(),
+               columns = static_cast<std::size_t>(coarse_) + static_cast<std::size_t>(halo_.size());
     P_ = {Buffer<Index>(static_cast<std::size_t>(fine_) + 1), Buffer<Index>(nonzeros), packed(rows.values)};
     transpose_ = {Buffer<Index>(columns + 1), Buffer<Index>(nonzeros), {}};
     std::ranges::copy(rows.start, P_.start.data());
