@@ -99,7 +99,7 @@ void LocalMatrix<T>::deal_rows(const Rows& rows, Global first, int threads) {
     form_.resize(static_cast<std::size_t>(threads));
     for (Index i = 0; i < rows_; ++i) {
         const bool kind = is_interface(i);
-        const auto part = static_cast<std::size_t>(done[kind] * threads / total[kind]);
+        const auto part = static_cast<std::size_t>(done[kind] * threads / std::max(total[kind], Global{1}));
         done[kind] += weight(i);
         if (kind) {
             interface_[part].push_back({i, 0});
