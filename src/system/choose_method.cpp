@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <span>
 
 #include "stretto/core/spec.hpp"
@@ -164,15 +163,17 @@ double iteration_seconds(const PartTimes& parts, const std::string& method, doub
 Expectation quickest_of_family(const PartTimes& parts, const std::string& classic, double preconditioner,
                                double iterations) {
     const auto& rows = rows_of(classic);
+    const auto expected = [&](const auto& row) {
+        return expected_of(parts, row, about(parts, row, preconditioner), iterations);
+    };
+    auto best = expected(rows.front());  // the classic one
     const bool look = is_worth_a_look(parts, preconditioner) && !(classic == "gmres" && iterations < a_block);
-    std::optional<Expectation> best;
-    for (const auto& row : rows) {
-        if (row.hides && parts.remains >= 1) continue;
-        auto way = expected_of(parts, row, about(parts, row, preconditioner), iterations);
-        if (!best || way.seconds() < best->seconds()) best = std::move(way);
-        if (!look) break;  // the first is the classic one
+    if (!look) return best;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        if (rows[i].hides && parts.remains >= 1) continue;
+        if (auto way = expected(rows[i]); way.seconds() < best.seconds()) best = std::move(way);
     }
-    return *best;
+    return best;
 }
 
 std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string& classic, const std::string& precond,
