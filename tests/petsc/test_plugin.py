@@ -1,88 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_plugin.py PLUGIN: what a program of PETSc's may ask of a KSP, asked of type `stretto`, on any number of ranks. Skipped
-(77) where petsc4py is not installed."""
+"""test_plugin.py PLUGIN: what a program of PETSc's may ask of a KSP, asked of type `stretto`, on any number of ranks."""
 
-import ctypes
 import pathlib
 import sys
 import tempfile
 import unittest
 
-try:
-    import petsc4py
-    petsc4py.init(["test_plugin.py", "-dll_append", sys.argv[1]])
-    from petsc4py import PETSc
-    import numpy
-except ImportError as missing:
-    print(f"skipped: {missing} (python3-petsc4py)")
-    sys.exit(77)
+from plugin_cases import PETSc, mat_solve, matrix, numpy, residual, solver, vectors
 
 CG = ["cg", "pipelined_cg", "predict_and_recompute_cg", "deep_pipelined_cg:l=2", "s_step_cg", "minres"]
 GENERAL = ["bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres", "gmres:flexible=1"]
-
-
-def matrix(n=30, wind=0.0, sign=1.0, block=1, kind="aij", ends=4.0):
-    """Five points on n × n, with wind not symmetric; rows that sum up to zero for ends = 0."""
-    A = PETSc.Mat().create()
-    A.setSizes(n * n)
-    A.setType(kind)
-    A.setPreallocationNNZ((5, 5))
-    A.setOption(PETSc.Mat.Option.NEW_NONZERO_ALLOCATION_ERR, False)
-    if kind == "sbaij":
-        A.setOption(PETSc.Mat.Option.IGNORE_LOWER_TRIANGULAR, True)
-    for row in range(*A.getOwnershipRange()):
-        i, j = divmod(row, n)
-        others = [(i + di, j + dj, value) for di, dj, value in
-                  ((-1, 0, 1 + wind), (1, 0, 1 - wind), (0, -1, 1 + wind), (0, 1, 1 - wind))
-                  if 0 <= i + di < n and 0 <= j + dj < n]
-        A.setValue(row, row, sign * (ends or float(len(others))))
-        for k, m, value in others:
-            A.setValue(row, k * n + m, -sign * value)
-    A.assemble()
-    return A
-
-
-def solver(A, method=None, pc="jacobi", rtol=1e-8, **options):
-    database = PETSc.Options()
-    chosen = {**({"method": method} if method else {}), **options}
-    for name, value in chosen.items():
-        database[f"test_ksp_stretto_{name}"] = value
-    ksp = PETSc.KSP().create()
-    ksp.setOptionsPrefix("test_")
-    ksp.setOperators(A)
-    ksp.setType("stretto")
-    ksp.getPC().setType(pc)
-    ksp.setTolerances(rtol=rtol)
-    ksp.setFromOptions()
-    for name in chosen:
-        database.delValue(f"test_ksp_stretto_{name}")
-    return ksp
-
-
-def vectors(A, seed=1):
-    x, b = A.createVecs()
-    first, last = b.getOwnershipRange()
-    b.setArray(numpy.random.default_rng(seed).standard_normal(b.getSize())[first:last])
-    return b, x
-
-
-def residual(A, b, x, transposed=False):
-    r = b.duplicate()
-    (A.multTranspose if transposed else A.mult)(x, r)
-    r.aypx(-1, b)
-    return r.norm() / b.norm()
-
-
-def mat_solve(ksp, B, X):
-    """KSPMatSolve, which older petsc4py do not have."""
-    if hasattr(ksp, "matSolve"):
-        return ksp.matSolve(B, X)
-    with open("/proc/self/maps") as maps:
-        petsc = ctypes.CDLL(next(line.split()[-1] for line in maps if "libpetsc" in line))
-    code = petsc.KSPMatSolve(*(ctypes.c_void_p(each.handle) for each in (ksp, B, X)))
-    if code:
-        raise PETSc.Error(code)
 
 
 class Solves(unittest.TestCase):
@@ -347,135 +275,6 @@ class Solves(unittest.TestCase):
         self.check(ksp, A, b, x)
         viewer = PETSc.Viewer().createASCII("/dev/null")
         ksp.view(viewer)
-
-
-class Refusals(unittest.TestCase):
-    def refused(self, work):
-        PETSc.Sys.pushErrorHandler("ignore")
-        try:
-            self.assertRaises(PETSc.Error, work)
-        finally:
-            PETSc.Sys.popErrorHandler()
-
-    def test_bad_options(self):
-        A = matrix()
-        for name, value in (("method", "conjugate"), ("method", "cg:l=3"), ("matrix", "mine"), ("verify", "no")):
-            with self.subTest(name=name, value=value):
-                self.refused(lambda: solver(A, **{name: value}))
-                PETSc.Options().delValue(f"test_ksp_stretto_{name}")
-
-    def test_norms_that_are_not_had(self):
-        A = matrix()
-        b, x = vectors(A)
-        ksp = solver(A, "cg")
-        ksp.setNormType(PETSc.KSP.NormType.NATURAL)
-        self.refused(lambda: ksp.solve(b, x))
-
-    def test_what_cannot_be_converted(self):
-        A = matrix()
-        shell = PETSc.Mat().createPython(A.getSizes(), Product(A))
-        b, x = vectors(A)
-        self.refused(lambda: solver(shell, "cg", pc="none", matrix="convert").solve(b, x))
-
-    def test_rectangular(self):
-        A = PETSc.Mat().createDense((8, 6))
-        A.setUp()
-        A.assemble()
-        b, x = A.createVecLeft(), A.createVecRight()
-        self.refused(lambda: solver(A, "cg", pc="none").solve(b, x))
-
-
-class Product:
-    """A shell; with `fails_at`, its call of that number raises."""
-
-    def __init__(self, A, fails_at=0):
-        self.A, self.calls, self.fails_at = A, 0, fails_at
-
-    def mult(self, mat, x, y):
-        self.calls += 1
-        if self.calls == self.fails_at:
-            raise ValueError("of the product")
-        self.A.mult(x, y)
-
-
-class Jacobi:
-    """A PC that at its call of a number raises on some ranks, or yields NaN."""
-
-    def __init__(self, fails_at=0, nan_at=0, ranks=None):
-        self.calls, self.fails_at, self.nan_at, self.ranks = 0, fails_at, nan_at, ranks
-
-    def apply(self, pc, x, y):
-        self.calls += 1
-        x.copy(y)
-        y.scale(0.25)
-        if self.calls == self.nan_at:
-            y.set(numpy.nan)
-        if self.calls == self.fails_at and (self.ranks is None or pc.getComm().rank in self.ranks):
-            raise ValueError("of the preconditioner")
-
-
-class Failures(unittest.TestCase):
-    methods = ("cg", "pipelined_cg", "deep_pipelined_cg:l=2", "gmres", "pipelined_gmres", "bicgstab")
-
-    def test_exceptions_of_products(self):
-        A = matrix()
-        for method in self.methods:
-            for at in (1, 2, 5):
-                with self.subTest(method=method, at=at):
-                    shell = PETSc.Mat().createPython(A.getSizes(), Product(A, at))
-                    b, x = vectors(A)
-                    ksp = solver(shell, method, pc="none")
-                    self.assertRaisesRegex(ValueError, "of the product", lambda: ksp.solve(b, x))
-                    shell.getPythonContext().fails_at = 0
-                    ksp.solve(b, x)
-                    self.assertGreater(ksp.getConvergedReason(), 0)
-
-    def test_exceptions_of_preconditioners_on_one_rank(self):
-        A = matrix()
-        rank, size = PETSc.COMM_WORLD.rank, PETSc.COMM_WORLD.size
-        for method in self.methods:
-            with self.subTest(method=method):
-                b, x = vectors(A)
-                ksp = solver(A, method, pc="none")
-                ksp.getPC().setType("python")
-                ksp.getPC().setPythonContext(Jacobi(fails_at=4, ranks={size - 1}))
-                PETSc.Sys.pushErrorHandler("ignore")
-                self.assertRaises(ValueError if rank == size - 1 else PETSc.Error, lambda: ksp.solve(b, x))
-                PETSc.Sys.popErrorHandler()
-                ksp.getPC().setPythonContext(Jacobi())
-                ksp.solve(b, x)
-                self.assertGreater(ksp.getConvergedReason(), 0)
-
-    def test_exceptions_of_monitors(self):
-        A = matrix()
-
-        def monitor(ksp, its, norm):
-            if its == 3:
-                raise ValueError("of the monitor")
-        for method in self.methods:
-            b, x = vectors(A)
-            ksp = solver(A, method)
-            ksp.setMonitor(monitor)
-            self.assertRaisesRegex(ValueError, "of the monitor", lambda: ksp.solve(b, x))
-
-    def test_nan(self):
-        A = matrix()
-        for method in self.methods:
-            for at in (1, 3):
-                with self.subTest(method=method, at=at):
-                    b, x = vectors(A)
-                    ksp = solver(A, method, pc="none")
-                    ksp.getPC().setType("python")
-                    ksp.getPC().setPythonContext(Jacobi(nan_at=at))
-                    ksp.solve(b, x)
-                    reason = ksp.getConvergedReason()
-                    self.assertTrue(reason > 0 or reason == PETSc.KSP.ConvergedReason.DIVERGED_NANORINF, reason)
-                    if reason > 0:
-                        self.assertLessEqual(residual(A, b, x), 1.01e-8)
-                    ksp.getPC().setPythonContext(Jacobi(nan_at=0))
-                    b, x = vectors(A)
-                    ksp.solve(b, x)
-                    self.assertGreater(ksp.getConvergedReason(), 0)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "by_formula.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
@@ -21,24 +22,12 @@
 namespace stretto {
 
 using Complex = std::complex<double>;
-using ComplexFormula = std::function<Complex(Global row, Global column)>;
-
-inline LocalRows<Complex> complex_rows(const Partition& partition, int rank, const ComplexFormula& entry) {
-    LocalRows<Complex> rows;
-    for (Global i = partition.first(rank); i < partition.first(rank + 1); ++i) {
-        for (Global j = 0; j < partition.rows(); ++j)
-            if (const Complex value = entry(i, j); value != 0.0) {
-                rows.columns.push_back(j);
-                rows.values.push_back(value);
-            }
-        rows.start.push_back(static_cast<Global>(rows.columns.size()));
-    }
-    return rows;
-}
+using ComplexFormula = FormulaOf<Complex>;
+using ComplexValues = ValuesOf<Complex>;
 
 inline CsrMatrix<Complex> complex_matrix(Comm& comm, Partition partition, const ComplexFormula& entry,
                                          int threads = 1) {
-    auto rows = complex_rows(partition, comm.rank(), entry);
+    auto rows = rows_of<Complex>(partition, comm.rank(), entry);
     return {comm, std::move(partition), std::move(rows), threads};
 }
 
@@ -101,23 +90,11 @@ inline Complex random_complex(std::uint64_t seed, Global row, int column) {
     return {uniform(seed, row, 2 * column), uniform(seed, row, 2 * column + 1)};
 }
 
-/// This rank's rows of n × m values.
-class ComplexValues {
-public:
-    ComplexValues(const CsrMatrix<Complex>& A, int columns, const std::function<Complex(Global, int)>& f = {})
-        : rows_(A.local_rows()),
-          columns_(columns),
-          data_(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns)) {
-        const Global first = A.partition().first(A.comm().rank());
-        for (Index i = 0; f && i < rows_; ++i)
-            for (int j = 0; j < columns; ++j) view()(i, j) = f(first + i, j);
-    }
-    MultiVector<Complex> view() { return {data_.data(), rows_, columns_}; }
-
-private:
-    Index rows_;
-    int columns_;
-    std::vector<Complex> data_;
-};
+/// Σ conj(a) b over all ranks.
+inline Complex inner_product(const Comm& comm, MultiVector<Complex> a, MultiVector<Complex> b, int j, int k) {
+    Complex sum = 0;
+    for (Index i = 0; i < a.rows(); ++i) sum += std::conj(a(i, j)) * b(i, k);
+    return {all_sum(comm, sum.real()), all_sum(comm, sum.imag())};
+}
 
 }  // namespace stretto

@@ -9,28 +9,13 @@
 #include <limits>
 #include <vector>
 
+#include "by_formula.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/sparse/csr.hpp"
 
 // Matrices given by formulas, for tests of products.
 
 namespace stretto {
-
-using Formula = std::function<double(Global row, Global column)>;  // 0: no entry
-
-/// The rows of a rank.
-inline LocalRows<double> rows_of(const Partition& partition, int rank, const Formula& formula) {
-    LocalRows<double> rows;
-    for (Global i = partition.first(rank); i < partition.first(rank + 1); ++i) {
-        for (Global j = 0; j < partition.rows(); ++j)
-            if (const double value = formula(i, j); value != 0) {
-                rows.columns.push_back(j);
-                rows.values.push_back(value);
-            }
-        rows.start.push_back(static_cast<Global>(rows.columns.size()));
-    }
-    return rows;
-}
 
 /// Random and sparse, with an empty row, a dense row, a dense column and no symmetry.
 inline double scattered(Global i, Global j) {

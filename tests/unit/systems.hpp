@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "by_formula.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/driver/registry.hpp"
@@ -23,20 +24,10 @@
 
 namespace stretto {
 
-using Formula = std::function<double(Global, Global)>;
-
 /// Rows given by a function of row and column, for small tests; zeros are left out.
 inline DistributedRows rows_of(const Comm& comm, Global n, const Formula& entry) {
     auto partition = Partition::even(n, comm.size());
-    LocalRows<double> rows;
-    for (Global i = partition.first(comm.rank()); i < partition.first(comm.rank() + 1); ++i) {
-        for (Global j = 0; j < n; ++j)
-            if (const double value = entry(i, j); value != 0) {
-                rows.columns.push_back(j);
-                rows.values.push_back(value);
-            }
-        rows.start.push_back(static_cast<Global>(rows.columns.size()));
-    }
+    auto rows = rows_of(partition, comm.rank(), entry);
     return {std::move(partition), std::move(rows)};
 }
 
@@ -50,25 +41,7 @@ inline CsrMatrix<double> problem(Comm& comm, const std::string& spec, int thread
     return {comm, std::move(partition), std::move(rows), threads};
 }
 
-/// This rank's rows of n × m values given by a function of global row and column.
-class Values {
-public:
-    Values(const CsrMatrix<double>& A, int columns, const std::function<double(Global, int)>& f = {})
-        : rows_(A.local_rows()),
-          columns_(columns),
-          data_(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns)) {
-        const Global first = A.partition().first(A.comm().rank());
-        for (Index i = 0; f && i < rows_; ++i)
-            for (int j = 0; j < columns; ++j) view()(i, j) = f(first + i, j);
-    }
-    MultiVector<double> view() { return {data_.data(), rows_, columns_}; }
-    const std::vector<double>& data() const { return data_; }
-
-private:
-    Index rows_;
-    int columns_;
-    std::vector<double> data_;
-};
+using Values = ValuesOf<double>;
 
 /// ‖b − A x‖/‖b‖ per column, computed without the solver.
 inline std::vector<double> true_residuals(const CsrMatrix<double>& A, Values& b, Values& x) {

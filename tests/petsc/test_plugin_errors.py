@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_plugin_errors.py PLUGIN: what the KSP type `stretto` refuses, and errors in functions that PETSc calls for a solve."""
+
+import sys
+import unittest
+
+from plugin_cases import PETSc, Jacobi, Product, matrix, residual, solver, vectors
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, work):
+        PETSc.Sys.pushErrorHandler("ignore")
+        try:
+            self.assertRaises(PETSc.Error, work)
+        finally:
+            PETSc.Sys.popErrorHandler()
+
+    def test_bad_options(self):
+        A = matrix()
+        for name, value in (("method", "conjugate"), ("method", "cg:l=3"), ("matrix", "mine"), ("verify", "no")):
+            with self.subTest(name=name, value=value):
+                self.refused(lambda: solver(A, **{name: value}))
+                PETSc.Options().delValue(f"test_ksp_stretto_{name}")
+
+    def test_norms_that_are_not_had(self):
+        A = matrix()
+        b, x = vectors(A)
+        ksp = solver(A, "cg")
+        ksp.setNormType(PETSc.KSP.NormType.NATURAL)
+        self.refused(lambda: ksp.solve(b, x))
+
+    def test_what_cannot_be_converted(self):
+        A = matrix()
+        shell = PETSc.Mat().createPython(A.getSizes(), Product(A))
+        b, x = vectors(A)
+        self.refused(lambda: solver(shell, "cg", pc="none", matrix="convert").solve(b, x))
+
+    def test_rectangular(self):
+        A = PETSc.Mat().createDense((8, 6))
+        A.setUp()
+        A.assemble()
+        b, x = A.createVecLeft(), A.createVecRight()
+        self.refused(lambda: solver(A, "cg", pc="none").solve(b, x))
+
+
+class Failures(unittest.TestCase):
+    methods = ("cg", "pipelined_cg", "deep_pipelined_cg:l=2", "gmres", "pipelined_gmres", "bicgstab")
+
+    def test_exceptions_of_products(self):
+        A = matrix()
+        for method in self.methods:
+            for at in (1, 2, 5):
+                with self.subTest(method=method, at=at):
+                    shell = PETSc.Mat().createPython(A.getSizes(), Product(A, at))
+                    b, x = vectors(A)
+                    ksp = solver(shell, method, pc="none")
+                    self.assertRaisesRegex(ValueError, "of the product", lambda: ksp.solve(b, x))
+                    shell.getPythonContext().fails_at = 0
+                    ksp.solve(b, x)
+                    self.assertGreater(ksp.getConvergedReason(), 0)
+
+    def test_exceptions_of_preconditioners_on_one_rank(self):
+        A = matrix()
+        rank, size = PETSc.COMM_WORLD.rank, PETSc.COMM_WORLD.size
+        for method in self.methods:
+            with self.subTest(method=method):
+                b, x = vectors(A)
+                ksp = solver(A, method, pc="none")
+                ksp.getPC().setType("python")
+                ksp.getPC().setPythonContext(Jacobi(fails_at=4, ranks={size - 1}))
+                PETSc.Sys.pushErrorHandler("ignore")
+                self.assertRaises(ValueError if rank == size - 1 else PETSc.Error, lambda: ksp.solve(b, x))
+                PETSc.Sys.popErrorHandler()
+                ksp.getPC().setPythonContext(Jacobi())
+                ksp.solve(b, x)
+                self.assertGreater(ksp.getConvergedReason(), 0)
+
+    def test_exceptions_of_monitors(self):
+        A = matrix()
+
+        def monitor(ksp, its, norm):
+            if its == 3:
+                raise ValueError("of the monitor")
+        for method in self.methods:
+            b, x = vectors(A)
+            ksp = solver(A, method)
+            ksp.setMonitor(monitor)
+            self.assertRaisesRegex(ValueError, "of the monitor", lambda: ksp.solve(b, x))
+
+    def test_nan(self):
+        A = matrix()
+        for method in self.methods:
+            for at in (1, 3):
+                with self.subTest(method=method, at=at):
+                    b, x = vectors(A)
+                    ksp = solver(A, method, pc="none")
+                    ksp.getPC().setType("python")
+                    ksp.getPC().setPythonContext(Jacobi(nan_at=at))
+                    ksp.solve(b, x)
+                    reason = ksp.getConvergedReason()
+                    self.assertTrue(reason > 0 or reason == PETSc.KSP.ConvergedReason.DIVERGED_NANORINF, reason)
+                    if reason > 0:
+                        self.assertLessEqual(residual(A, b, x), 1.01e-8)
+                    ksp.getPC().setPythonContext(Jacobi(nan_at=0))
+                    b, x = vectors(A)
+                    ksp.solve(b, x)
+                    self.assertGreater(ksp.getConvergedReason(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
