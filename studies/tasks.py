@@ -27,8 +27,10 @@ PAPER = (("1 · 1", "GMRES(30)", 15.6, 16.3), ("1 · 12", "GMRES(30)", 6.7, 6.3)
          ("1 · 1", "s-GMRES(30)", 11.5, 10.3), ("1 · 12", "s-GMRES(30)", 7.1, 3.6), ("2 · 6", "s-GMRES(30)", 3.8, 2.4),
          ("1 · 1", "GMRES(60)", 52.4, 53.9), ("1 · 12", "GMRES(60)", 29.3, 20.0), ("2 · 6", "GMRES(60)", 16.1, 16.3),
          ("1 · 1", "s-GMRES(60)", 31.7, 27.7), ("1 · 12", "s-GMRES(60)", 18.6, 7.8), ("2 · 6", "s-GMRES(60)", 10.6, 5.9))
-CORES = (2, 12, 64)
-ROWS = (1e4, 1e5, 1e6, 1e7)  # of a process, in the model
+CORES = (12, 64)
+ROWS = (1e5, 1e6, 1e7)  # of a process, in the model
+MADE = ("in cache", "in the last cache", "in memory")  # cases of which it is told what making tasks takes
+LATE = ("a reduction takes 0.2 ms", "a reduction takes 1 ms")
 SPAN = ("cg", "pipelined_cg", "pipelined_gmres:m=30,l=2")  # methods of the timelines
 
 
@@ -75,13 +77,17 @@ def beside(study):
                             *run.words_of({"threads": threads, "execution": execution, "rtol": 0, "max_it": iterations,
                                            "emulate_latency": latency, "precond": "jacobi"}), ranks=ranks)
                     for method, result in zip(METHODS, results[1:]):
-                        found.setdefault((name, method, way), []).append(1e3 * result["per_iteration"]["seconds"])
+                        seconds = result["seconds"]["by_kernel"]
+                        said = sum(seconds[kernel] for kernel in PASSES) / result["iterations"]
+                        found.setdefault((name, method, way), []).append(
+                            (1e3 * result["per_iteration"]["seconds"], 1e3 * said, result["per_iteration"]["hidden_fraction"]))
             study.say(f"round {number + 1}")
     return {"rounds": a.rounds,
             "cases": [{"case": name, "problem": problem, "ranks": ranks, "threads": threads}
                       for name, problem, ranks, threads, *_ in cases],
-            "records": [{"case": name, "method": method, "way": way, "ms": statistics.median(ms)}
-                        for (name, method, way), ms in found.items()]}
+            "records": [{"case": name, "method": method, "way": way,
+                         **{what: statistics.median(of) for what, of in zip(("ms", "said_ms", "hidden"), zip(*rounds))}}
+                        for (name, method, way), rounds in found.items()]}
 
 
 def costs(study):
@@ -101,6 +107,21 @@ def costs(study):
     return {"records": records}
 
 
+def passes(study):
+    """Passes over vectors, products included, of an iteration of each method: what each is a barrier or a row of tasks for."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for method in METHODS:
+            counts = []
+            for iterations in (30, 60):
+                trace = f"{folder}/trace.json"
+                study.stretto.json("solve", "poisson2d:100", "--method", method, *run.words_of(
+                    {"threads": 1, "rtol": 0, "max_it": iterations, "precond": "jacobi", "trace": trace}))
+                counts.append(sum(e["ph"] == "X" and e["name"] in PASSES for e in json.loads(open(trace).read())["traceEvents"]))
+            found[method] = (counts[1] - counts[0]) / 30
+    return {"methods": found}
+
+
 def timelines(study):
     """What threads did in an iteration: spans of both ways."""
     problem = "poisson2d:100" if study.options.quick else "poisson2d:500"
@@ -117,8 +138,8 @@ def timelines(study):
 
 
 def lanes(trace):
-    """Passes of an iteration, and of two iterations in the middle the lanes (kind, begin, end in µs): what the text did, each
-    thread's tasks, and what was in flight."""
+    """Of two iterations in the middle the lanes (kind, begin, end in µs): what the text did, each thread's tasks, and what was
+    in flight."""
     names = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
     spans = [e for e in trace["traceEvents"] if e["ph"] == "X"]
     work = [e for e in spans if names[e["tid"]] == "kernels"]
@@ -128,15 +149,14 @@ def lanes(trace):
              if names[tid] == "kernels" or names[tid].startswith(("tasks", "reduction"))]
     if any(names[tid].startswith("tasks") for tid in shown):  # what the text said is not what was done
         shown = [tid for tid in shown if names[tid] != "kernels"]
-    return {"passes": len([e for e in work if e["ts"] > products[2] and e["name"] in PASSES]) / (len(products) - 3),
-            "us": (last - first) / 2,
+    return {"us": (last - first) / 2,
             "lanes": [[(AS_PASSES.get(e["name"], e["name"]), round(max(0, e["ts"] - first), 1), round(min(last, e["ts"] + e["dur"]) - first, 1))
                        for e in spans if e["tid"] == tid and first - e["dur"] < e["ts"] < last] for tid in shown]}
 
 
 PASSES = ("apply", "vectors", "dots", "precondition")
 AS_PASSES = {"product": "apply", "preconditioner": "precondition", "vectors, dots": "vectors"}  # names of tasks
-PARTS = {"beside": beside, "costs": costs, "timelines": timelines}
+PARTS = {"beside": beside, "costs": costs, "passes": passes, "timelines": timelines}
 
 
 # What follows reads the data alone.
@@ -168,24 +188,44 @@ def reading(data):
 def overheads(data):
     """Nanoseconds of a task, by kind, and of a barrier of threads."""
     rounds = {(row["kind"], row["tiles"], row["ns"]): row["round_ns"] for row in data["costs"]["records"]}
-    return {kind: rounds[kind, 8, 0] / 64 for kind in ("graph", "openmp")} | {"barrier": rounds["threads", 2, 0] / 8}
+    return {kind: rounds[kind, 8, 0] / 64 for kind in ("graph", "openmp", "flow", "replayed")} | {
+        "barrier": rounds["threads", 2, 0] / 8}
+
+
+def making(data):
+    """µs of an iteration in which its tasks are made, and of all of it."""
+    records = {(row["case"], row["method"], row["way"]): row for row in data["beside"]["records"]}
+    for method in METHODS:
+        of = {case: records[case, method, "tasks"] for case in MADE if (case, method, "tasks") in records}
+        yield {"method": method, **{case: f"{1e3 * row['said_ms']:.0f} of {1e3 * row['ms']:.0f}" for case, row in of.items()}}
+
+
+def hiding(data):
+    """What fraction of a reduction threads and tasks hid where it takes long."""
+    records = {(row["case"], row["method"], row["way"]): row["hidden"] for row in data["beside"]["records"]}
+    for method in METHODS:
+        yield {"method": method, **{case: f"{records[case, method, 'threads']:.2f} → {records[case, method, 'tasks']:.2f}"
+                                    for case in LATE if (case, method, "tasks") in records}}
 
 
 def many_cores(data):
     """Tasks over threads by a model: work shared evenly, barriers that grow with log₂ of the cores; tasks made by one thread."""
-    times, cost = times_of(data), overheads(data)
-    for method, case in (("cg", "in memory"), ("pipelined_cg", "in memory")):
-        if (case, method, "threads") not in times:
+    records = {(row["case"], row["method"], row["way"]): row for row in data["beside"]["records"]}
+    cost = overheads(data)
+    for method in METHODS:
+        if ("in memory", method, "threads") not in records:
             continue
-        row_ns = 2 * 1e6 * times[case, method, "threads"] / 1024**2
-        passes = data["timelines"]["methods"][method]["threads"]["passes"]
+        row_ns = 2 * 1e6 * records["in memory", method, "threads"]["ms"] / 1024**2
+        passes = data["passes"]["methods"][method]
+        made_ns = 1e6 * records["in the last cache", method, "tasks"]["said_ms"] / (passes * 8)
+        record = {"method": method, "passes": passes, "made": made_ns / 1e3}
         for rows in ROWS:
-            record = {"method": method, "rows": rows}
             for cores in CORES:
-                work, tasks = row_ns * rows, passes * 4 * cores
+                tiles = cores * max((each for each in (4, 2, 1) if rows >= 4096 * each * cores), default=1)
+                work, tasks = row_ns * rows, passes * tiles
                 threads = work / cores + passes * cost["barrier"] * (cores - 1).bit_length()
-                record[cores] = max(tasks * cost["graph"], (work + tasks * cost["graph"]) / cores) / threads
-            yield record
+                record[rows, cores] = max(tasks * made_ns, (work + tasks * (made_ns + cost["graph"])) / cores) / threads
+        yield record
 
 
 def report(data):
@@ -209,8 +249,15 @@ def report(data):
         "reading": points(reading(data)),
         "task": f"{cost['graph'] / 1e3:.2f}", "openmp": f"{cost['openmp'] / 1e3:.2f}", "barrier": f"{cost['barrier'] / 1e3:.2f}",
         "quicker": "graph of this library" if cost["graph"] < cost["openmp"] else "OpenMP's runtime",
-        "model": table(model, {"method": "{method}", "rows of a process": "{rows:,.0f}",
-                               **{f"{cores} cores": lambda row, cores=cores: f"{row[cores]:.2f}" for cores in CORES}}),
+        "flow": f"{cost['flow'] / 1e3:.2f}", "replayed": f"{cost['replayed'] / 1e3:.2f}",
+        "replay": "no dearer than a replayed graph" if cost["graph"] <= 1.05 * cost["replayed"] else "dearer than a replayed graph",
+        "making": table(list(making(data)), {"method": lambda row: short(row["method"]), **{
+            f"{case}, µs": lambda row, case=case: row.get(case, "") for case in MADE}}),
+        "hiding": table(list(hiding(data)), {"method": lambda row: short(row["method"]), **{
+            case: lambda row, case=case: row.get(case, "") for case in LATE}}),
+        "model": table(model, {"method": lambda row: short(row["method"]), "passes": "{passes:.1f}", "making a task, µs": "{made:.2f}",
+                               **{f"{rows:,.0f} rows, {cores} cores": lambda row, at=(rows, cores): f"{row[at]:.2f}"
+                                  for rows in ROWS for cores in CORES}}),
         "paper": table([{"where": where, "method": method, "mpi": mpi, "task": task, "ratio": task / mpi}
                         for where, method, mpi, task in PAPER],
                        {"processes · threads": "{where}", "method": "{method}", "threads, s": "{mpi}", "tasks, s": "{task}",

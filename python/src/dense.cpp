@@ -186,17 +186,17 @@ private:
 };
 
 DenseOptions dense_options(const nb::dict& given) {
+    static const Readers<DenseOptions> readers{
+        {"precond", [](DenseOptions& of, nb::handle value) { of.precond = nb::cast<std::string>(value); }},
+        {"hmatrix", [](DenseOptions& of, nb::handle value) { of.hmatrix = nb::cast<std::string>(value); }},
+        {"threads", [](DenseOptions& of, nb::handle value) { of.threads = nb::cast<int>(value); }},
+        {"columns", [](DenseOptions& of, nb::handle value) { of.columns = nb::cast<int>(value); }},
+        {"rtol", [](DenseOptions& of, nb::handle value) { of.rtol = nb::cast<double>(value); }},
+        {"insist", [](DenseOptions& of, nb::handle value) { of.insist = nb::cast<bool>(value); }},
+        {"device", [](DenseOptions& of, nb::handle value) { of.device = find_device(nb::cast<std::string>(value)); }},
+    };
     DenseOptions options;
-    read_by_name(given,
-                 {
-                     {"precond", [&](nb::handle value) { options.precond = nb::cast<std::string>(value); }},
-                     {"hmatrix", [&](nb::handle value) { options.hmatrix = nb::cast<std::string>(value); }},
-                     {"threads", [&](nb::handle value) { options.threads = nb::cast<int>(value); }},
-                     {"columns", [&](nb::handle value) { options.columns = nb::cast<int>(value); }},
-                     {"rtol", [&](nb::handle value) { options.rtol = nb::cast<double>(value); }},
-                     {"insist", [&](nb::handle value) { options.insist = nb::cast<bool>(value); }},
-                     {"device", [&](nb::handle value) { options.device = find_device(nb::cast<std::string>(value)); }},
-                 });
+    read_by_name(given, readers, options);
     return options;
 }
 

@@ -66,39 +66,31 @@ std::vector<Span> Guest::timeline() {
     return spans;
 }
 
-void read_by_name(const nb::dict& given, const std::map<std::string, std::function<void(nb::handle)>>& known) {
-    for (const auto& [name, value] : given) {
-        const auto found = known.find(nb::cast<std::string>(name));
-        if (found == known.end())
-            throw nb::type_error(fmt::format("there is no option '{}'", nb::cast<std::string>(name)).c_str());
-        found->second(value);
-    }
-}
-
 SolveOptions solve_options(const nb::dict& given) {
     static Trace asked(0);  // whoever is invited has one of its own
-    SolveOptions options;
-    const std::map<std::string, std::function<void(nb::handle)>> known{
-        {"method", [&](nb::handle value) { options.method = nb::cast<std::string>(value); }},
-        {"rtol", [&](nb::handle value) { options.rtol = nb::cast<double>(value); }},
-        {"atol", [&](nb::handle value) { options.atol = nb::cast<double>(value); }},
-        {"maxiter", [&](nb::handle value) { options.max_iterations = nb::cast<int>(value); }},
+    static const Readers<SolveOptions> readers{
+        {"method", [](SolveOptions& of, nb::handle value) { of.method = nb::cast<std::string>(value); }},
+        {"rtol", [](SolveOptions& of, nb::handle value) { of.rtol = nb::cast<double>(value); }},
+        {"atol", [](SolveOptions& of, nb::handle value) { of.atol = nb::cast<double>(value); }},
+        {"maxiter", [](SolveOptions& of, nb::handle value) { of.max_iterations = nb::cast<int>(value); }},
         {"basic",
-         [&](nb::handle value) {
-             options.formulation = nb::cast<bool>(value) ? Formulation::basic : Formulation::merged;
+         [](SolveOptions& of, nb::handle value) {
+             of.formulation = nb::cast<bool>(value) ? Formulation::basic : Formulation::merged;
          }},
-        {"threads", [&](nb::handle value) { options.threads = nb::cast<int>(value); }},
+        {"threads", [](SolveOptions& of, nb::handle value) { of.threads = nb::cast<int>(value); }},
         {"verify",
-         [&](nb::handle value) {
-             options.verify = nb::cast<bool>(value) ? Verify::true_residual : Verify::recurrence;
+         [](SolveOptions& of, nb::handle value) {
+             of.verify = nb::cast<bool>(value) ? Verify::true_residual : Verify::recurrence;
          }},
-        {"last", [&](nb::handle value) { options.iterate = nb::cast<bool>(value) ? Iterate::last : Iterate::best; }},
-        {"zero_guess", [&](nb::handle value) { options.zero_guess = nb::cast<bool>(value); }},
-        {"history", [&](nb::handle value) { options.history = nb::cast<bool>(value); }},
-        {"timeline", [&](nb::handle value) { options.trace = nb::cast<bool>(value) ? &asked : nullptr; }},
-        {"true_history", [&](nb::handle value) { options.true_history = nb::cast<bool>(value); }},
+        {"last", [](SolveOptions& of,
+                    nb::handle value) { of.iterate = nb::cast<bool>(value) ? Iterate::last : Iterate::best; }},
+        {"zero_guess", [](SolveOptions& of, nb::handle value) { of.zero_guess = nb::cast<bool>(value); }},
+        {"history", [](SolveOptions& of, nb::handle value) { of.history = nb::cast<bool>(value); }},
+        {"timeline", [](SolveOptions& of, nb::handle value) { of.trace = nb::cast<bool>(value) ? &asked : nullptr; }},
+        {"true_history", [](SolveOptions& of, nb::handle value) { of.true_history = nb::cast<bool>(value); }},
     };
-    read_by_name(given, known);
+    SolveOptions options;
+    read_by_name(given, readers, options);
     return options;
 }
 

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string_view.h>
 
 #include <atomic>
 #include <exception>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -107,9 +109,21 @@ private:
     std::optional<Trace> trace_;
 };
 
-/// Calls what is known for each name that Python gives; unknown ones are a TypeError.
-void read_by_name(const nanobind::dict& given,
-                  const std::map<std::string, std::function<void(nanobind::handle)>>& known);
+/// What reads each option that there is into `Options`.
+template <class Options>
+using Readers = std::map<std::string_view, void (*)(Options&, nanobind::handle), std::less<>>;
+
+/// Reads what Python gives by name; unknown names are a TypeError.
+template <class Options>
+void read_by_name(const nanobind::dict& given, const Readers<Options>& readers, Options& options) {
+    for (const auto& [key, value] : given) {
+        const auto name = nanobind::cast<std::string_view>(key);
+        const auto reader = readers.find(name);
+        if (reader == readers.end())
+            throw nanobind::type_error(("there is no option '" + std::string(name) + "'").c_str());
+        reader->second(options, value);
+    }
+}
 /// The options that Python gives by name.
 SolveOptions solve_options(const nanobind::dict& given);
 /// A table of options as a list of dictionaries.

@@ -90,25 +90,29 @@ struct System {
     }
 };
 
-/// What Python gives by name; unknown ones are a TypeError.
-SystemOptions system_options(const nb::dict& given, std::unique_ptr<Device>& tasks) {
-    SystemOptions options;
-    const std::map<std::string, std::function<void(nb::handle)>> known{
-        {"precond", [&](nb::handle value) { options.precond = nb::cast<std::string>(value); }},
-        {"prepare", [&](nb::handle value) { options.prepare = nb::cast<std::string>(value); }},
-        {"null_space", [&](nb::handle value) { options.null_space = nb::cast<std::string>(value); }},
-        {"threads", [&](nb::handle value) { options.threads = nb::cast<int>(value); }},
-        {"columns", [&](nb::handle value) { options.columns = nb::cast<int>(value); }},
-        {"keep_entries", [&](nb::handle value) { options.keep_entries = nb::cast<bool>(value); }},
-        {"insist", [&](nb::handle value) { options.insist = nb::cast<bool>(value); }},
-        {"device", [&](nb::handle value) { options.device = find_device(nb::cast<std::string>(value)); }},
+struct Given : SystemOptions {
+    std::unique_ptr<Device> tasks;
+};
+
+/// What Python gives by name.
+Given system_options(const nb::dict& given) {
+    static const Readers<Given> readers{
+        {"precond", [](Given& of, nb::handle value) { of.precond = nb::cast<std::string>(value); }},
+        {"prepare", [](Given& of, nb::handle value) { of.prepare = nb::cast<std::string>(value); }},
+        {"null_space", [](Given& of, nb::handle value) { of.null_space = nb::cast<std::string>(value); }},
+        {"threads", [](Given& of, nb::handle value) { of.threads = nb::cast<int>(value); }},
+        {"columns", [](Given& of, nb::handle value) { of.columns = nb::cast<int>(value); }},
+        {"keep_entries", [](Given& of, nb::handle value) { of.keep_entries = nb::cast<bool>(value); }},
+        {"insist", [](Given& of, nb::handle value) { of.insist = nb::cast<bool>(value); }},
+        {"device", [](Given& of, nb::handle value) { of.device = find_device(nb::cast<std::string>(value)); }},
         {"execution",
-         [&](nb::handle value) {
-             tasks = task_execution(nb::cast<std::string>(value));
-             if (tasks) options.device = tasks.get();
+         [](Given& of, nb::handle value) {
+             of.tasks = task_execution(nb::cast<std::string>(value));
+             if (of.tasks) of.device = of.tasks.get();
          }},
     };
-    read_by_name(given, known);
+    Given options;
+    read_by_name(given, readers, options);
     return options;
 }
 
@@ -124,13 +128,12 @@ void trim(std::size_t entries) {
 std::unique_ptr<System> over_rows(std::shared_ptr<Communicator> communicator, const Vector<std::int32_t>& start,
                                   const Vector<std::int32_t>& columns, const Vector<double>& values,
                                   const nb::dict& given) {
-    std::unique_ptr<Device> tasks;
-    const auto options = system_options(given, tasks);
+    auto options = system_options(given);
     const nb::gil_scoped_release unlocked;
     auto system = LinearSystem::over_rows(communicator->comm(), span(start), span(columns), span(values), options);
     trim(values.size());
     return std::make_unique<System>(
-        System{std::move(communicator), std::move(tasks), std::move(system), options.precond == automatic});
+        System{std::move(communicator), std::move(options.tasks), std::move(system), options.precond == automatic});
 }
 
 template <class Int>
@@ -139,14 +142,13 @@ void bind_from_rows(nb::class_<System>& type) {
         "from_rows",
         [](std::shared_ptr<Communicator> communicator, const Vector<Int>& start, const Vector<Int>& columns,
            const Vector<double>& values, const nb::dict& given) {
-            std::unique_ptr<Device> tasks;
-            const auto options = system_options(given, tasks);
+            auto options = system_options(given);
             const nb::gil_scoped_release unlocked;
             auto system =
                 LinearSystem::from_rows(communicator->comm(), span(start), span(columns), span(values), options);
             trim(values.size());
-            return std::make_unique<System>(
-                System{std::move(communicator), std::move(tasks), std::move(system), options.precond == automatic});
+            return std::make_unique<System>(System{std::move(communicator), std::move(options.tasks), std::move(system),
+                                                   options.precond == automatic});
         },
         nb::arg("communicator"), nb::arg("start").noconvert(), nb::arg("columns").noconvert(),
         nb::arg("values").noconvert(), nb::arg("given"));
@@ -163,15 +165,14 @@ void bind_from_rows(nb::class_<System>& type) {
 std::unique_ptr<System> from_entries(std::shared_ptr<Communicator> communicator, Global rows,
                                      const Vector<std::int64_t>& i, const Vector<std::int64_t>& j,
                                      const Vector<double>& v, const nb::dict& given) {
-    std::unique_ptr<Device> tasks;
-    const auto options = system_options(given, tasks);
+    auto options = system_options(given);
     const nb::gil_scoped_release unlocked;
     std::vector<Entry<double>> entries;
     entries.reserve(v.size());
     for (std::size_t k = 0; k < v.size(); ++k) entries.push_back({i(k), j(k), v(k)});
     auto system = LinearSystem::from_entries(communicator->comm(), rows, std::move(entries), options);
     return std::make_unique<System>(
-        System{std::move(communicator), std::move(tasks), std::move(system), options.precond == automatic});
+        System{std::move(communicator), std::move(options.tasks), std::move(system), options.precond == automatic});
 }
 
 /// A preconditioner's trial, in words and numbers.

@@ -46,7 +46,7 @@ def guess(x0, b):
 def rows_of(A):
     """(start, columns, values) of a SciPy matrix or an array; of CSR with doubles these are its own arrays. Of CuPy's matrices and torch's
     what the host has of them."""
-    if hasattr(A, "to_sparse_csr"):
+    if not hasattr(A, "tocsr") and hasattr(A, "to_sparse_csr"):
         A = A.cpu()
         if not str(A.layout).endswith("strided"):
             from scipy.sparse import csr_matrix

@@ -82,6 +82,10 @@ int MpiComm::take_ticket() {
 }
 
 Pending MpiComm::start_sum(std::span<const double> mine, std::span<double> total) {
+    if (size() == 1) {  // a collective of MPI takes a microsecond here, too
+        std::ranges::copy(mine, total.begin());
+        return {};
+    }
     std::unique_lock lock(mutex_, std::defer_lock);
     if (progress_ == ProgressMode::thread) lock.lock();
     const int ticket = take_ticket();

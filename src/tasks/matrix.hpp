@@ -136,7 +136,7 @@ private:
         for (what.part = graph_->tiles() - 1; what.part >= 0; --what.part) {
             const auto& places = tiles[static_cast<std::size_t>(what.part)];
             if (places.to.empty()) continue;
-            auto& task = graph_->task(what);
+            auto& task = graph_->task(what, graph_->kind_of_products());
             if (halo) graph_->reads(task, halo, 0);
             for (const int tile : places.from) graph_->reads(task, from, tile);
             for (const int tile : places.to) graph_->writes(task, to, tile);

@@ -73,7 +73,7 @@ private:
         // The last first, as groups do.
         for (int t = count - 1; t >= 0; --t) {
             const auto& tiles = tasks_[static_cast<std::size_t>(t)].tiles;
-            auto& task = graph_->task({blocks, &call, t, "preconditioner"});
+            auto& task = graph_->task({blocks, &call, t, "preconditioner"}, graph_->kind_of_products());
             for (const int tile : tiles) {
                 graph_->reads(task, from, tile);
                 graph_->writes(task, to, tile);

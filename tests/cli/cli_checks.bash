@@ -5,9 +5,9 @@
 STRETTO=$(realpath "$STRETTO") DATA=$(realpath "$DATA")
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
-# Two that start at once fight for the folder that Open MPI makes in /tmp.
+# Where Open MPI keeps its folders; two programs that start at once fight for them in one place.
 export OMPI_MCA_orte_tmpdir_base=$work.mpi
-mkdir "$OMPI_MCA_orte_tmpdir_base"
+mkdir "$work.mpi"
 trap 'rm -rf "$work" "$work.mpi"' EXIT
 cd "$work" || exit 1
 checks=0 failures=0
@@ -24,8 +24,9 @@ check() {
   sed 's/^/    /' check.log
 }
 
-# start RANKS: the words that start the program. One rank needs no mpiexec.
+# start RANKS: the words that start the program, in a place of its own. One rank needs no mpiexec.
 start() {
+  OMPI_MCA_orte_tmpdir_base=$(mktemp -d -p "$work.mpi")
   if [ "$1" -eq 1 ]; then words=("$STRETTO"); else words=("$MPIEXEC" -n "$1" "$STRETTO"); fi
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "execute/tasks/inside.hpp"
 #include "stretto/comm/comm.hpp"
 #include "stretto/core/random.hpp"
 #include "stretto/execute/executor.hpp"
@@ -146,6 +147,22 @@ TEST_P(TaskGraphs, RecordWhatThreadsDo) {
     }
     EXPECT_EQ(counts, 10);
     EXPECT_EQ(reductions, 1);
+}
+
+TEST(ReadyTasks, GiveThoseThatASumWaitsForFirst) {
+    Task first, second, kept, urgent;
+    urgent.kind = TaskGraph::to_sum;
+    ReadyTasks ready(2);
+    ready.put(first, 0);
+    ready.put(urgent, 0);
+    ready.put(second, 1);
+    EXPECT_EQ(&ready.rather(kept, 1), &kept);  // that of another thread is left to it
+    EXPECT_EQ(&ready.rather(kept, 0), &urgent);
+    EXPECT_EQ(&ready.take(0), &first);
+    ready.put(urgent, 1);
+    EXPECT_EQ(&ready.take(0), &kept);
+    EXPECT_EQ(&ready.take(0), &urgent);
+    EXPECT_EQ(&ready.take(0), &second);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, TaskGraphs,

@@ -17,10 +17,11 @@
 
 namespace stretto {
 
-/// A count (Global) or a double, reduced over all ranks, on every rank.
+/// A count (Global) or a double, reduced over all ranks, on every rank. One rank asks nobody.
 template <class T>
 T all_reduce(const Comm& comm, T mine, MPI_Op operation) {
     static_assert(std::is_same_v<T, Global> || std::is_same_v<T, double>);
+    if (comm.size() == 1) return mine;
     T result{};
     MPI_Allreduce(&mine, &result, 1, std::is_same_v<T, double> ? MPI_DOUBLE : MPI_INT64_T, operation, comm.mpi());
     return result;
@@ -46,6 +47,7 @@ inline bool any_of(const Comm& comm, bool mine) { return all_max(comm, Global{mi
 template <class T>
     requires std::is_trivially_copyable_v<T>
 std::vector<T> all_gather(const Comm& comm, const T& mine) {
+    if (comm.size() == 1) return {mine};
     std::vector<T> all(static_cast<std::size_t>(comm.size()));
     MPI_Allgather(&mine, sizeof(T), MPI_BYTE, all.data(), sizeof(T), MPI_BYTE, comm.mpi());
     return all;

@@ -76,22 +76,45 @@ public:
     explicit ReadyTasks(int threads) : of_(static_cast<std::size_t>(threads)) {}
     void put(Task& task, int thread) {
         const std::lock_guard lock(mutex_);
-        of_[static_cast<std::size_t>(thread)].push_back(&task);
+        add(task, static_cast<std::size_t>(thread));
     }
-    /// One of those that were put here, of which as many are taken: the oldest of this thread's or, where it has none,
-    /// of the next's. (An arena of one thread may have a second place.)
+    /// One of those that were put here, of which as many are taken: of this thread's or, where it has none, of the
+    /// next's, the oldest that a sum waits for before the others. (An arena of one thread may have a second place.)
     Task& take(int thread) {
         const std::lock_guard lock(mutex_);
         auto from = static_cast<std::size_t>(thread) % of_.size();
-        while (of_[from].empty()) from = (from + 1) % of_.size();
-        Task& task = *of_[from].front();
-        of_[from].pop_front();
-        return task;
+        while (of_[from].to_sum.empty() && of_[from].others.empty()) from = (from + 1) % of_.size();
+        return pop(of_[from].to_sum.empty() ? of_[from].others : of_[from].to_sum);
+    }
+    /// What is more urgent than this task of a thread, which is put here in its place; else itself.
+    Task& rather(Task& task, int thread) {
+        if (task.kind == TaskGraph::to_sum || urgent_.load(std::memory_order_relaxed) == 0) return task;
+        const std::lock_guard lock(mutex_);
+        auto& mine = of_[static_cast<std::size_t>(thread)];
+        if (mine.to_sum.empty()) return task;
+        Task& first = pop(mine.to_sum);
+        add(task, static_cast<std::size_t>(thread));
+        return first;
     }
 
 private:
+    struct OfThread {
+        std::deque<Task*> to_sum, others;
+    };
+    void add(Task& task, std::size_t thread) {
+        if (task.kind == TaskGraph::to_sum) urgent_.fetch_add(1, std::memory_order_relaxed);
+        (task.kind == TaskGraph::to_sum ? of_[thread].to_sum : of_[thread].others).push_back(&task);
+    }
+    Task& pop(std::deque<Task*>& tasks) {
+        Task& task = *tasks.front();
+        tasks.pop_front();
+        if (task.kind == TaskGraph::to_sum) urgent_.fetch_sub(1, std::memory_order_relaxed);
+        return task;
+    }
+
     std::mutex mutex_;
-    std::vector<std::deque<Task*>> of_;
+    std::vector<OfThread> of_;
+    std::atomic<int> urgent_{0};
 };
 
 struct TaskGraph::Inside {
@@ -143,9 +166,11 @@ struct TaskGraph::Inside {
     }
 
     // ---- running ----
+    /// Whose tiles it is on.
+    int thread_of(const Task& task) const { return task.work.part % tiles * computing / tiles; }
     void hand_on(Task& task) {
         if (alone) return backlog.push_back(&task);
-        ready.put(task, task.work.part % tiles * computing / tiles);
+        ready.put(task, thread_of(task));
         enqueue([this] { run(&ready.take(tbb::this_task_arena::current_thread_index())); });
     }
     template <class What>
@@ -161,6 +186,7 @@ struct TaskGraph::Inside {
         while (task) {
             call(*task);
             task = complete(*task);
+            if (task && !alone) task = &ready.rather(*task, thread_of(*task));
             if (!communicates_alone && flying_count.load(std::memory_order_relaxed) > 0) serve();
         }
     }

@@ -82,7 +82,8 @@ public:
         auto& finish = graph_->task({fold<Bound>, &group, 0, "dots"}, TaskGraph::at_once);
         // The last first: the first are for this thread, which has to say all of them before.
         for (int t = (shares == 1 ? 1 : all) - 1; t >= 0; --t) {
-            auto& task = graph_->task({share<Bound>, &group, t, bound->dots > 0 ? "vectors, dots" : "vectors"});
+            auto& task =
+                graph_->task({share<Bound>, &group, t, bound->dots > 0 ? "vectors, dots" : "vectors"}, kind_of(*bound));
             for (int tile = t; tile < (shares == 1 ? all : t + 1); ++tile) graph_->touches(task, vectors, tile);
             graph_->before(finish, task);
             graph_->submit(task);
@@ -96,7 +97,7 @@ public:
         const auto* const bound = keep(group, group.cpu.bind(parts, on_host(statements)...));
         using Bound = std::remove_cvref_t<decltype(*bound)>;
         auto& finish = graph_->task({fold<Bound>, &group, 0, "dots"}, TaskGraph::at_once);
-        const TaskGraph::Together together(*graph_, touched(statements...), finish);
+        const TaskGraph::Together together(*graph_, touched(statements...), finish, kind_of(*bound));
         product(RowWork(*new (group.rows_of.data()) Rows<Bound>{&group}));
         end(finish, dots);
     }
@@ -137,6 +138,11 @@ private:
         Group& group = *static_cast<Group*>(of);
         if (group.dots) group.cpu.fold(group.template as<Bound>(), group.dots);
         group.busy.store(false, std::memory_order_release);
+    }
+
+    template <class Bound>
+    static TaskGraph::Kind kind_of(const Bound& bound) {
+        return bound.dots > 0 ? TaskGraph::to_sum : TaskGraph::compute;
     }
 
     const CpuExecutor<X>& done() const {

@@ -42,7 +42,8 @@ struct TaskFlight {
 /// which tiles of which vectors it reads and writes; a task waits for those before it that write what it reads or
 /// writes, or read what it writes. oneTBB has the threads: for each ready task it is told that there is one more, and a
 /// thread that it sends takes the first of those on the tiles that are its own, or of another's where it has none. With
-/// the next one on the same tile the thread that made it ready goes on.
+/// the next one on the same tile the thread that made it ready goes on. Before both come tasks that a sum waits for:
+/// the sooner it starts, the more there is to do beside it.
 ///
 /// Communications are tasks too: started by the thread that ends the last task that they wait for, without a place in
 /// a queue, each kind in the order of submission, which is the same on all ranks; threads look after them between other
@@ -52,7 +53,7 @@ struct TaskFlight {
 /// waits for has arrived.
 class TaskGraph {
 public:
-    enum Kind { compute, at_once, sum, exchange };
+    enum Kind { compute, to_sum, at_once, sum, exchange };
 
     /// What is done: call(context, part).
     struct Work {
@@ -76,8 +77,8 @@ public:
     int threads() const { return threads_; }
     int tiles() const { return tiles_; }
 
-    /// A task, to be submitted when it has said what it waits for. `at_once`: too short to be handed on, done by the
-    /// thread that ends the last task it waits for. An exception from it ends the program.
+    /// A task, to be submitted when it has said what it waits for. `to_sum`: a sum waits for it. `at_once`: too short
+    /// to be handed on, done by the thread that ends the last task it waits for. An exception from it ends the program.
     class Task& task(const Work& what, Kind kind = compute);
     /// A communication. Done when what it has started is complete; `flight`, which stays until then, knows when it was.
     class Task& communication(Start start, void* context, Kind kind, TaskFlight* flight = nullptr);
@@ -106,8 +107,8 @@ public:
     /// these rows, too, and `finish` waits for them.
     class Together {
     public:
-        Together(TaskGraph& graph, const Pass& statements, class Task& finish)
-            : graph_(graph), vectors_(graph.look_up(statements)), finish_(finish) {
+        Together(TaskGraph& graph, const Pass& statements, class Task& finish, Kind kind)
+            : graph_(graph), vectors_(graph.look_up(statements)), finish_(finish), kind_(kind) {
             graph_.together_ = this;
         }
         ~Together() { graph_.together_ = nullptr; }
@@ -121,9 +122,13 @@ public:
         TaskGraph& graph_;
         std::vector<Touch> vectors_;
         class Task& finish_;
+        Kind kind_;
+        friend class TaskGraph;
     };
     /// Null: rows go nowhere.
     const Together* together() const { return together_; }
+    /// Of the tasks of a product.
+    Kind kind_of_products() const { return together_ ? together_->kind_ : compute; }
 
     /// Returns when a task is done; runs others meanwhile.
     void wait(TaskRef ref);
