@@ -244,7 +244,7 @@ void Multigrid::solve_coarsest(Work& work, MultiVector<double> b, MultiVector<do
     const auto first = static_cast<std::size_t>(A.partition().first(A.comm().rank()));
     std::ranges::fill(work.gathered, 0.0);
     std::ranges::copy(b.values(), work.gathered.begin() + static_cast<std::ptrdiff_t>(first * m));
-    A.comm().start_sum(work.gathered, work.solved).wait();
+    A.comm().sum(work.gathered, work.solved);
     A.comm().charge(bytes_of_coarsest(b.columns()));
     std::ranges::fill(z.values(), 0.0);
     for (std::size_t i = 0; i < static_cast<std::size_t>(b.rows()); ++i)

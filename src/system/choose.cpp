@@ -46,10 +46,11 @@ const PartTimes& LinearSystem::Parts::times(int columns) {
     return choice.parts;
 }
 
-/// Seconds of one use of the preconditioner there is, by what it moves.
+/// Seconds of one use of the preconditioner there is, by what it moves and waits for.
 double LinearSystem::Parts::preconditioner_seconds() const {
-    const double bytes = preconditioner.get() ? all_max(comm, preconditioner.bytes(choice.parts.columns)) : 0;
-    return choice.parts.preconditioner(bytes);
+    if (!preconditioner.get()) return 0;
+    return choice.parts.preconditioner(all_max(comm, preconditioner.bytes(choice.parts.columns))) +
+           preconditioner.reductions() * choice.parts.reduction;
 }
 
 /// What may solve the system, by all that is known of it; without what the methods asked for do not take.

@@ -40,6 +40,7 @@ public:
     bool has_transpose() const override { return now_->has_transpose(); }
     bool symmetric() const override { return now_->symmetric(); }
     bool varies() const override { return now_->varies(); }
+    int reductions() const override { return now_->reductions(); }
     double bytes(int columns) const override { return now_->bytes(columns); }
     double stored() const override { return now_->stored(); }
     std::vector<std::string> remarks() const override { return now_->remarks(); }

@@ -23,6 +23,7 @@ public:
     }
     bool has_transpose() const override { return !inner_ || inner_->has_transpose(); }
     bool varies() const override { return inner_ && inner_->varies(); }
+    int reductions() const override { return inner_ ? inner_->reductions() : 0; }
     bool update() override { return !inner_ || inner_->update(); }
     bool repaired() const override { return inner_ && inner_->repaired(); }
     bool symmetric() const override { return scales_->symmetric && (!inner_ || inner_->symmetric()); }

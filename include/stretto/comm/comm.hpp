@@ -97,6 +97,14 @@ public:
     /// Starts total[i] = Σ over ranks of mine[i]. Every rank starts its sums in the same order.
     virtual Pending start_sum(std::span<const double> mine, std::span<double> total) = 0;
 
+    /// The same, and waits. For an operator in the midst of its work: booked as a reduction that nothing hides.
+    void sum(std::span<const double> mine, std::span<double> total) {
+        const Ledger::Watch watch(ledger_, Kernel::reductions);
+        const auto start = Clock::now();
+        start_sum(mine, total).wait();
+        if (ledger_) ledger_->waited(Clock::now() - start);
+    }
+
     /// Such sums are started at the next start_late_sums(), which every rank calls at the same places.
     void start_later(LateSums& sums) {
         if (std::ranges::find(late_, &sums) == late_.end()) late_.push_back(&sums);

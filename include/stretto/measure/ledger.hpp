@@ -156,6 +156,11 @@ public:
         at(phase).lost += flight.lost();
         if (trace_) trace_->add_reduction(lane, flight.start, flight.ready.value_or(flight.wait));
     }
+    /// Books a reduction that nothing was done beside.
+    void waited(Clock::duration time) {
+        ++now().reductions;
+        now().lost += to_seconds(time);
+    }
     Trace* trace() const { return trace_; }
     /// Tells the trace what is done now.
     void step(Step::Kind kind, int count, int lane = 0, const Traffic& moved = {}) const {

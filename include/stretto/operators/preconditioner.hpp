@@ -34,6 +34,7 @@ public:
     virtual bool varies() const { return false; }    ///< M depends on r: only flexible methods may use it
     virtual double bytes(int columns) const = 0;     ///< moved by one apply on this rank
     virtual double stored() const = 0;               ///< bytes of the preconditioner itself on this rank
+    virtual int reductions() const { return 0; }     ///< that one apply waits for
     virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
     virtual bool repaired() const { return false; }                  ///< the set-up met pivots it could not divide by
     /// Collective. Follows the matrix that it was made from, and which must still be there, to new values in the same

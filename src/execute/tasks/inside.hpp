@@ -50,6 +50,7 @@ public:
     std::vector<Task*> next;     // that wait for it
     Gate* gate = nullptr;        // that it opens
     std::uint64_t told = 0;      // the number of the last that was made to wait for it
+    Task* below = nullptr;       // of those that are in no use
     std::atomic<int> missing{};  // tasks that it waits for, and its submission
 
     TaskGraph::Kind kind{};
@@ -132,17 +133,12 @@ struct TaskGraph::Inside {
 
     // ---- tasks ----
     Task& take() {
-        Task* task = nullptr;
-        {
-            const std::lock_guard lock(free_mutex);
-            if (free.empty()) {
-                free.push_back(&pool.emplace_back());
-                free.back()->next.reserve(static_cast<std::size_t>(tiles));
-                free.reserve(pool.size());
-            }
-            task = free.back();
-            free.pop_back();
+        if (!free) free = returned.exchange(nullptr, std::memory_order_acquire);
+        if (!free) {
+            free = &pool.emplace_back();
+            free->next.reserve(static_cast<std::size_t>(tiles));
         }
+        Task* const task = std::exchange(free, free->below);
         const std::lock_guard lock(task->mutex);
         task->number = ++taken;
         task->done = false;
@@ -228,9 +224,9 @@ struct TaskGraph::Inside {
             mine = begin(*next, mine, part);
         }
         task.next.clear();
-        {
-            const std::lock_guard lock(free_mutex);
-            free.push_back(&task);
+        task.below = returned.load(std::memory_order_relaxed);
+        while (
+            !returned.compare_exchange_weak(task.below, &task, std::memory_order_release, std::memory_order_relaxed)) {
         }
         if (counted) ended();
         return mine;
@@ -357,8 +353,8 @@ struct TaskGraph::Inside {
     std::atomic<int> handed{0};  // to TBB, and not yet done with
 
     std::deque<Task> pool;
-    std::vector<Task*> free;
-    std::mutex free_mutex;
+    Task* free = nullptr;                  // that are in no use
+    std::atomic<Task*> returned{nullptr};  // those that threads are done with
     std::uint64_t taken = 0;
     std::unordered_map<const void*, Tiles> vectors;
     std::deque<Task*> backlog;  // with one thread
