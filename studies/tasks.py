@@ -248,7 +248,7 @@ def report(data):
         "table": table(rows, {"method": "{method}", **{case["case"]: lambda row, name=case["case"]: row[name] for case in cases}}),
         "reading": points(reading(data)),
         "task": f"{cost['graph'] / 1e3:.2f}", "openmp": f"{cost['openmp'] / 1e3:.2f}", "barrier": f"{cost['barrier'] / 1e3:.2f}",
-        "quicker": "graph of this library" if cost["graph"] < cost["openmp"] else "OpenMP's runtime",
+        "quicker": "The graph of this library" if cost["graph"] < cost["openmp"] else "OpenMP's runtime",
         "flow": f"{cost['flow'] / 1e3:.2f}", "replayed": f"{cost['replayed'] / 1e3:.2f}",
         "replay": "no dearer than a replayed graph" if cost["graph"] <= 1.05 * cost["replayed"] else "dearer than a replayed graph",
         "making": table(list(making(data)), {"method": lambda row: short(row["method"]), **{
