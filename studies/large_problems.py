@@ -5,28 +5,36 @@ turn, CG with preconditioners of the same class; make zoo or make bench-peers bu
 import json
 
 from . import machine, run
-from .text import bold, points, table
+from .text import NONE, bold, points, table
 
 BUILD = "build/peers"
 RTOL, MAX_IT = 1e-8, 5000
-HYPRE = ("-pc_type hypre -pc_hypre_type boomeramg -pc_hypre_boomeramg_strong_threshold 0.5 -pc_hypre_boomeramg_coarsen_type HMIS "
-         "-pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_P_max 4")
+BOOMER = "-pc_type hypre -pc_hypre_type boomeramg -pc_hypre_boomeramg_strong_threshold 0.5"
+AS_OURS = (f"{BOOMER} -pc_hypre_boomeramg_coarsen_type HMIS -pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_P_max 4 "
+           "-pc_hypre_boomeramg_agg_nl 1")
 CHEBYSHEV = ("-pc_type ksp -ksp_ksp_type chebyshev -ksp_ksp_max_it 5 -ksp_ksp_norm_type none -ksp_ksp_convergence_test skip "
              "-ksp_pc_type jacobi")
+# Stretto's preconditioner, where it has one of that class, and PETSc's options.
 CLASSES = {
-    "amg": ("amg", HYPRE),
+    "amg": ("amg", AS_OURS),
+    "hypre": (None, BOOMER),
+    "gamg": (None, "-pc_type gamg"),
     "ilu0": ("block_jacobi:ilu0", "-pc_type bjacobi -sub_pc_type ilu"),
+    "asm": (None, "-pc_type asm -sub_pc_type ilu"),
     "chebyshev": ("chebyshev:degree=4", CHEBYSHEV),
 }
+DEFAULTS = ("hypre", "gamg", "ilu0", "asm")  # of PETSc's, but for hypre's threshold in three dimensions
 
 
 def options(parser):
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--cases", nargs="+", default=["jump3d:128", "aniso3d:128", "jump3d:200/amg,chebyshev"], metavar="CASE",
+    parser.add_argument("--cases", nargs="+", default=["poisson3d:128", "jump3d:128", "aniso3d:128", "jump3d:200/amg,hypre,chebyshev"], metavar="CASE",
                         help="PROBLEM[/CLASS,…], classes: " + ", ".join(CLASSES))
 
 
 def stretto(study, problem, precond):
+    if not precond:
+        return None
     [found] = study.stretto.solve(problem, ["cg"], study.options.ranks, rhs="A*ones", precond=precond, rtol=RTOL, max_it=MAX_IT)
     return {"solved": found["converged"], "iterations": found["iterations"], "residual": found["relative_residual"],
             "setup": found["seconds"]["precond_setup"], "solve": found["seconds"]["solve"]}
@@ -44,7 +52,7 @@ def petsc(study, problem, options):
 
 def measure(study):
     study.data |= {"facts": study.facts(), "ranks": study.options.ranks, "records": []}
-    for case in ["jump3d:16", "aniso3d:16/amg"] if study.options.quick else study.options.cases:
+    for case in ["jump3d:16", "aniso3d:16/amg,gamg"] if study.options.quick else study.options.cases:
         problem, _, classes = case.partition("/")
         for name in classes.split(",") if classes else CLASSES:
             if name not in CLASSES:
@@ -52,7 +60,7 @@ def measure(study):
             ours, theirs = stretto(study, problem, CLASSES[name][0]), petsc(study, problem, CLASSES[name][1])
             edge = int(problem.partition(":")[2].partition(",")[0])
             study.data["records"].append({"problem": problem, "class": name, "unknowns": edge ** 3, "stretto": ours,
-                                          "petsc": theirs, "ratio": seconds(ours) / seconds(theirs)})
+                                          "petsc": theirs, "ratio": ours and seconds(ours) / seconds(theirs)})
             study.save()
             study.say(f"{problem}, {name}")
 
@@ -64,25 +72,32 @@ def seconds(each):
 # What follows reads the data alone.
 
 def columns_of(program, name):
-    return {f"{name}: iterations": lambda row: str(row[program]["iterations"]) if row[program]["solved"] else bold("not solved"),
-            f"{name}: residual": f"{{{program}[residual]:.1e}}", f"{name}: set-up, s": f"{{{program}[setup]:.1f}}",
-            f"{name}: solve, s": f"{{{program}[solve]:.1f}}"}
+    def shown(how):
+        return lambda row: how(row[program]) if row[program] else NONE
+    return {f"{name}: iterations": shown(lambda x: str(x["iterations"]) if x["solved"] else bold("not solved")),
+            f"{name}: residual": shown(lambda x: f"{x['residual']:.1e}"), f"{name}: set-up, s": shown(lambda x: f"{x['setup']:.2f}"),
+            f"{name}: solve, s": shown(lambda x: f"{x['solve']:.2f}")}
 
 
 COLUMNS = {"problem": "{problem}", "unknowns": lambda row: f"{row['unknowns'] / 1e6:.1f} million",
            "preconditioner": "{class}", **columns_of("stretto", "Stretto"), **columns_of("petsc", "PETSc"),
-           "Stretto over PETSc": "{ratio:.2f}"}
+           "Stretto over PETSc": lambda row: f"{row['ratio']:.2f}" if row["ratio"] else NONE}
+
+
+def quickest(rows, program):
+    return min((row for row in rows if row[program] and row[program]["solved"]), key=lambda row: seconds(row[program]), default=None)
 
 
 def best(records):
     for problem in dict.fromkeys(row["problem"] for row in records):
         own = [row for row in records if row["problem"] == problem]
-        ours, theirs = (min((row for row in own if row[program]["solved"]), key=lambda row: seconds(row[program]), default=None)
-                        for program in ("stretto", "petsc"))
+        ours, theirs = quickest(own, "stretto"), quickest(own, "petsc")
+        usual = quickest([row for row in own if row["class"] in DEFAULTS], "petsc")
         if ours and theirs:
             a, b = seconds(ours["stretto"]), seconds(theirs["petsc"])
-            yield (f"**{problem}**: best in Stretto {ours['class']}, {a:.1f} s; in PETSc {theirs['class']}, {b:.1f} s: "
-                   f"{a / b:.2f} of PETSc's time.")
+            said = (f"**{problem}**: best in Stretto {ours['class']}, {a:.1f} s; in PETSc {theirs['class']}, {b:.1f} s: "
+                    f"{a / b:.2f} of PETSc's time")
+            yield said + (f"; {a / seconds(usual['petsc']):.2f} of that of its best with defaults, {usual['class']}." if usual else ".")
 
 
 def report(data):
