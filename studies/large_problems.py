@@ -20,15 +20,14 @@ CLASSES = {
     "hypre": (None, BOOMER),
     "gamg": (None, "-pc_type gamg"),
     "ilu0": ("block_jacobi:ilu0", "-pc_type bjacobi -sub_pc_type ilu"),
-    "asm": (None, "-pc_type asm -sub_pc_type ilu"),
     "chebyshev": ("chebyshev:degree=4", CHEBYSHEV),
 }
-DEFAULTS = ("hypre", "gamg", "ilu0", "asm")  # of PETSc's, but for hypre's threshold in three dimensions
+DEFAULTS = ("hypre", "gamg", "ilu0")  # of PETSc's, but for hypre's threshold in three dimensions
 
 
 def options(parser):
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--cases", nargs="+", default=["poisson3d:128", "jump3d:128", "aniso3d:128", "jump3d:200/amg,hypre,chebyshev"], metavar="CASE",
+    parser.add_argument("--cases", nargs="+", default=["poisson3d:128", "jump3d:128", "aniso3d:128", "jump3d:200/amg,chebyshev"], metavar="CASE",
                         help="PROBLEM[/CLASS,…], classes: " + ", ".join(CLASSES))
 
 
