@@ -169,6 +169,7 @@ TEST(ProgressModes, HideWhatIsShorterThanTheWork) {
 /// A sum is seen complete while this rank works, and not only when it waits: by tests of the kernels, or of the thread.
 TEST(ProgressModes, SeeSumsCompleteBeforeTheWait) {
     MpiComm comm;
+    if (comm.size() == 1) GTEST_SKIP() << "a sum of one rank is complete when it has started";
     for (const auto mode : {ProgressMode::poll, ProgressMode::thread}) {
         comm.set_progress(mode);
         const double one = 1;
