@@ -165,8 +165,12 @@ def short(method):
     return method.replace("deep_pipelined_cg:l=2", "p(2)").split(":")[0]
 
 
+def records_of(data):
+    return {(row["case"], row["method"], row["way"]): row for row in data["beside"]["records"]}
+
+
 def times_of(data):
-    return {(row["case"], row["method"], row["way"]): row["ms"] for row in data["beside"]["records"]}
+    return {key: row["ms"] for key, row in records_of(data).items()}
 
 
 def ratios(times, case):
@@ -194,7 +198,7 @@ def overheads(data):
 
 def making(data):
     """µs of an iteration in which its tasks are made, and of all of it."""
-    records = {(row["case"], row["method"], row["way"]): row for row in data["beside"]["records"]}
+    records = records_of(data)
     for method in METHODS:
         of = {case: records[case, method, "tasks"] for case in MADE if (case, method, "tasks") in records}
         yield {"method": method, **{case: f"{1e3 * row['said_ms']:.0f} of {1e3 * row['ms']:.0f}" for case, row in of.items()}}
@@ -202,15 +206,15 @@ def making(data):
 
 def hiding(data):
     """What fraction of a reduction threads and tasks hid where it takes long."""
-    records = {(row["case"], row["method"], row["way"]): row["hidden"] for row in data["beside"]["records"]}
+    hidden = {key: row["hidden"] for key, row in records_of(data).items()}
     for method in METHODS:
-        yield {"method": method, **{case: f"{records[case, method, 'threads']:.2f} → {records[case, method, 'tasks']:.2f}"
-                                    for case in LATE if (case, method, "tasks") in records}}
+        yield {"method": method, **{case: f"{hidden[case, method, 'threads']:.2f} → {hidden[case, method, 'tasks']:.2f}"
+                                    for case in LATE if (case, method, "tasks") in hidden}}
 
 
 def many_cores(data):
     """Tasks over threads by a model: work shared evenly, barriers that grow with log₂ of the cores; tasks made by one thread."""
-    records = {(row["case"], row["method"], row["way"]): row for row in data["beside"]["records"]}
+    records = records_of(data)
     cost = overheads(data)
     for method in METHODS:
         if ("in memory", method, "threads") not in records:

@@ -187,12 +187,12 @@ private:
 
 DenseOptions dense_options(const nb::dict& given) {
     static const Readers<DenseOptions> readers{
-        {"precond", [](DenseOptions& of, nb::handle value) { of.precond = nb::cast<std::string>(value); }},
-        {"hmatrix", [](DenseOptions& of, nb::handle value) { of.hmatrix = nb::cast<std::string>(value); }},
-        {"threads", [](DenseOptions& of, nb::handle value) { of.threads = nb::cast<int>(value); }},
-        {"columns", [](DenseOptions& of, nb::handle value) { of.columns = nb::cast<int>(value); }},
-        {"rtol", [](DenseOptions& of, nb::handle value) { of.rtol = nb::cast<double>(value); }},
-        {"insist", [](DenseOptions& of, nb::handle value) { of.insist = nb::cast<bool>(value); }},
+        {"precond", reads<&DenseOptions::precond>},
+        {"hmatrix", reads<&DenseOptions::hmatrix>},
+        {"threads", reads<&DenseOptions::threads>},
+        {"columns", reads<&DenseOptions::columns>},
+        {"rtol", reads<&DenseOptions::rtol>},
+        {"insist", reads<&DenseOptions::insist>},
         {"device", [](DenseOptions& of, nb::handle value) { of.device = find_device(nb::cast<std::string>(value)); }},
     };
     DenseOptions options;

@@ -69,25 +69,25 @@ std::vector<Span> Guest::timeline() {
 SolveOptions solve_options(const nb::dict& given) {
     static Trace asked(0);  // whoever is invited has one of its own
     static const Readers<SolveOptions> readers{
-        {"method", [](SolveOptions& of, nb::handle value) { of.method = nb::cast<std::string>(value); }},
-        {"rtol", [](SolveOptions& of, nb::handle value) { of.rtol = nb::cast<double>(value); }},
-        {"atol", [](SolveOptions& of, nb::handle value) { of.atol = nb::cast<double>(value); }},
-        {"maxiter", [](SolveOptions& of, nb::handle value) { of.max_iterations = nb::cast<int>(value); }},
+        {"method", reads<&SolveOptions::method>},
+        {"rtol", reads<&SolveOptions::rtol>},
+        {"atol", reads<&SolveOptions::atol>},
+        {"maxiter", reads<&SolveOptions::max_iterations>},
         {"basic",
          [](SolveOptions& of, nb::handle value) {
              of.formulation = nb::cast<bool>(value) ? Formulation::basic : Formulation::merged;
          }},
-        {"threads", [](SolveOptions& of, nb::handle value) { of.threads = nb::cast<int>(value); }},
+        {"threads", reads<&SolveOptions::threads>},
         {"verify",
          [](SolveOptions& of, nb::handle value) {
              of.verify = nb::cast<bool>(value) ? Verify::true_residual : Verify::recurrence;
          }},
         {"last", [](SolveOptions& of,
                     nb::handle value) { of.iterate = nb::cast<bool>(value) ? Iterate::last : Iterate::best; }},
-        {"zero_guess", [](SolveOptions& of, nb::handle value) { of.zero_guess = nb::cast<bool>(value); }},
-        {"history", [](SolveOptions& of, nb::handle value) { of.history = nb::cast<bool>(value); }},
+        {"zero_guess", reads<&SolveOptions::zero_guess>},
+        {"history", reads<&SolveOptions::history>},
         {"timeline", [](SolveOptions& of, nb::handle value) { of.trace = nb::cast<bool>(value) ? &asked : nullptr; }},
-        {"true_history", [](SolveOptions& of, nb::handle value) { of.true_history = nb::cast<bool>(value); }},
+        {"true_history", reads<&SolveOptions::true_history>},
     };
     SolveOptions options;
     read_by_name(given, readers, options);

@@ -113,6 +113,12 @@ private:
 template <class Options>
 using Readers = std::map<std::string_view, void (*)(Options&, nanobind::handle), std::less<>>;
 
+/// Reads a member of the type that it has.
+template <auto member>
+constexpr auto reads = [](auto& options, nanobind::handle value) {
+    options.*member = nanobind::cast<std::remove_cvref_t<decltype(options.*member)>>(value);
+};
+
 /// Reads what Python gives by name; unknown names are a TypeError.
 template <class Options>
 void read_by_name(const nanobind::dict& given, const Readers<Options>& readers, Options& options) {

@@ -97,13 +97,13 @@ struct Given : SystemOptions {
 /// What Python gives by name.
 Given system_options(const nb::dict& given) {
     static const Readers<Given> readers{
-        {"precond", [](Given& of, nb::handle value) { of.precond = nb::cast<std::string>(value); }},
-        {"prepare", [](Given& of, nb::handle value) { of.prepare = nb::cast<std::string>(value); }},
-        {"null_space", [](Given& of, nb::handle value) { of.null_space = nb::cast<std::string>(value); }},
-        {"threads", [](Given& of, nb::handle value) { of.threads = nb::cast<int>(value); }},
-        {"columns", [](Given& of, nb::handle value) { of.columns = nb::cast<int>(value); }},
-        {"keep_entries", [](Given& of, nb::handle value) { of.keep_entries = nb::cast<bool>(value); }},
-        {"insist", [](Given& of, nb::handle value) { of.insist = nb::cast<bool>(value); }},
+        {"precond", reads<&SystemOptions::precond>},
+        {"prepare", reads<&SystemOptions::prepare>},
+        {"null_space", reads<&SystemOptions::null_space>},
+        {"threads", reads<&SystemOptions::threads>},
+        {"columns", reads<&SystemOptions::columns>},
+        {"keep_entries", reads<&SystemOptions::keep_entries>},
+        {"insist", reads<&SystemOptions::insist>},
         {"device", [](Given& of, nb::handle value) { of.device = find_device(nb::cast<std::string>(value)); }},
         {"execution",
          [](Given& of, nb::handle value) {

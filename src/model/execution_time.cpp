@@ -103,7 +103,7 @@ double ExecutionTime::T_SpMV(int p, int vectors) const {
 double ExecutionTime::T_prec(int p, int vectors) const {
     if (system_.trial) return system_.trial(vectors).preconditioner;
     const auto& moved = system_.preconditioner;
-    return machine_.kernel * moved.passes + moved(m_) / (b(p, vectors) * p);
+    return machine_.kernel * moved.passes + moved(m_) / (b(p, vectors) * p) + moved.reductions * T_G(p, 1, vectors);
 }
 
 double ExecutionTime::T_G(int p, int k, int vectors) const {

@@ -155,6 +155,7 @@ ModelSystem ModelMatrix::system(const std::string& preconditioner, Storage stora
     } else if (preconditioner != "none") {
         const auto M = make_preconditioner(preconditioner, matrix);
         system.preconditioner = moved_by(*M, scale);
+        system.preconditioner.reductions = M->reductions();
         system.rows_on = M->parts() > 0;
         system.stored += scale * M->stored();
     }

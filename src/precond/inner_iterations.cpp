@@ -12,7 +12,10 @@
 namespace stretto {
 
 InnerIterations::InnerIterations(HMatrix coarse, int iterations, const std::string& method)
-    : coarse_(std::move(coarse)), blocks_(coarse_), applies_(iterations * choose_method(method).method->applies) {
+    : coarse_(std::move(coarse)),
+      blocks_(coarse_),
+      applies_(iterations * choose_method(method).method->applies),
+      reductions_(static_cast<int>(std::ceil(iterations * choose_method(method).method->reductions))) {
     options_.method = method;
     options_.rtol = 1e-3;  // more is of no use: the coarse matrix is not A
     options_.max_iterations = iterations;

@@ -42,8 +42,9 @@ public:
     /// Collective. z = M⁻¹ r, for any number of columns.
     void apply(MultiVector<double> r, MultiVector<double> z) const;
     double bytes(int columns) const;
-    double stored() const;                             ///< without A
-    bool is_singular() const { return is_singular_; }  ///< the coarsest level, as far as its dense matrix tells
+    double stored() const;                               ///< without A
+    int reductions() const { return solved_rows_ > 0; }  ///< that one apply waits for: the coarsest level's residual
+    bool is_singular() const { return is_singular_; }    ///< the coarsest level, as far as its dense matrix tells
 
 private:
     struct Level {

@@ -124,6 +124,22 @@ TEST(Multigrid, FollowsNewValues) {
     for (std::size_t k = 0; k < after.values.size(); ++k) EXPECT_NEAR(4 * after.values[k], before.values[k], 1e-12);
 }
 
+TEST(Multigrid, CountsTheReductionOfItsCoarsestLevel) {
+    MpiComm comm;
+    const auto A = matrix(comm, 255, line);
+    const Multigrid solved(A, levels_of_line(A), {}), smoothed(A, {}, {});  // 255 rows are too many to be solved
+    EXPECT_EQ(solved.reductions(), 1);
+    EXPECT_EQ(smoothed.reductions(), 0);
+    for (const auto* const M : {&solved, &smoothed}) {
+        Values b(A, 1, [](Global i, int) { return uniform(3, i, 0); }), x(A, 1);
+        SolveOptions options;
+        options.max_iterations = 5;
+        const auto result = solve<double>(comm, A, *M, b.view(), x.view(), options);
+        EXPECT_DOUBLE_EQ(result.per_iteration.reductions, find_method("cg").reductions + M->reductions());
+        EXPECT_EQ(result.ledger.at(Phase::iteration).hidden_reductions, 0);
+    }
+}
+
 int iterations(const CsrMatrix<double>& A, const std::string& method, const std::string& precond) {
     const auto M = make_preconditioner(precond, A);
     Values b(A, 2, [](Global i, int j) { return uniform(2, i, j); }), x(A, 2);

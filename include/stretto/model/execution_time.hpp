@@ -40,10 +40,11 @@ private:
     double latency(int distance) const;  // between nodes
 };
 
-/// Bytes that one use of an operator moves, over all rows: for any number of columns, and for each column besides.
+/// Bytes that one use of an operator moves, over all rows: for any number of columns, and for each column besides. It
+/// waits for so many reductions.
 struct Moved {
     double once = 0, column = 0;
-    int passes = 1;
+    int passes = 1, reductions = 0;
     double operator()(int m) const { return once + m * column; }
 };
 

@@ -26,6 +26,7 @@ public:
     bool has_transpose() const override { return false; }
     bool symmetric() const override { return false; }
     bool varies() const override { return true; }
+    int reductions() const override { return reductions_; }
     double bytes(int columns) const override { return applies_ * coarse_.bytes(columns); }
     double stored() const override { return coarse_.stored(); }
     std::vector<std::string> remarks() const override;
@@ -35,6 +36,7 @@ private:
     DiagonalBlocks blocks_;
     SolveOptions options_;
     double applies_;  // of all iterations
+    int reductions_;  // of all iterations, booked by the solver in here
     Scratch<Solver<double>> solvers_;
 };
 

@@ -38,7 +38,7 @@ public:
     }
     bool has_transpose() const override { return false; }
     double bytes(int columns) const override { return cycle_.bytes(columns); }
-    int reductions() const override { return 1; }  // of the coarsest level
+    int reductions() const override { return cycle_.reductions(); }
     double stored() const override { return cycle_.stored() + (levels_ ? levels_->stored() : 0); }
     std::vector<std::string> remarks() const override { return remarks_; }
 

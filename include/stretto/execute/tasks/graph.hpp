@@ -117,18 +117,18 @@ public:
             for (const int tile : tiles) graph_.touches(task, vectors_, tile);
             graph_.before(finish_, task);
         }
+        Kind kind() const { return kind_; }
 
     private:
         TaskGraph& graph_;
         std::vector<Touch> vectors_;
         class Task& finish_;
         Kind kind_;
-        friend class TaskGraph;
     };
     /// Null: rows go nowhere.
     const Together* together() const { return together_; }
     /// Of the tasks of a product.
-    Kind kind_of_products() const { return together_ ? together_->kind_ : compute; }
+    Kind kind_of_products() const { return together_ ? together_->kind() : compute; }
 
     /// Returns when a task is done; runs others meanwhile.
     void wait(TaskRef ref);
