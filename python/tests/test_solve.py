@@ -131,6 +131,8 @@ def test_where_it_runs(rng):
         assert r.converged and residual(A, r.x, b) <= 1e-8 and r.details["device"] == what
     with pytest.raises(stretto.InputError, match="'abacus': device='cpu', device='cuda' or device='emulated'"):
         stretto.solve(A, b, device="abacus")
+    with pytest.raises(stretto.InputError, match="name method and preconditioner, for example method='cg' precond='jacobi'"):
+        stretto.solve(A, b, execution="tasks")
 
 
 @pytest.mark.parametrize("values", ["rows that repeat", "values of their own"])

@@ -44,8 +44,8 @@ SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int
     const bool open = options_.method == automatic || parts.chosen_precond;
     if (open && parts.options.device)
         throw InputError(
-            fmt::format("{}: what is chosen by its times is for the processor's threads: name a --method and a "
-                        "--precond, for example --method cg --precond jacobi",
+            fmt::format("{}: what is chosen by its times is for the processor's threads: name method and "
+                        "preconditioner, for example --method cg --precond jacobi",
                         parts.options.device->asked()));
     if (open)
         automatic_ = std::make_shared<AutomaticSolver>(parts, options_, columns_);
