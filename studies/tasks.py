@@ -29,7 +29,7 @@ PAPER = (("1 · 1", "GMRES(30)", 15.6, 16.3), ("1 · 12", "GMRES(30)", 6.7, 6.3)
          ("1 · 1", "s-GMRES(60)", 31.7, 27.7), ("1 · 12", "s-GMRES(60)", 18.6, 7.8), ("2 · 6", "s-GMRES(60)", 10.6, 5.9))
 CORES = (12, 64)
 ROWS = (1e5, 1e6, 1e7)  # of a process, in the model
-MADE = ("in cache", "in the last cache", "in memory")  # cases of which it is told what making tasks takes
+MADE = ("in cache", "in the last cache")  # cases of which it is told what making tasks takes
 LATE = ("a reduction takes 0.2 ms", "a reduction takes 1 ms")
 SPAN = ("cg", "pipelined_cg", "pipelined_gmres:m=30,l=2")  # methods of the timelines
 
