@@ -3,8 +3,12 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cstdlib>
+#include <tuple>
+
+#include "stretto/comm/collective.hpp"
 
 namespace nb = nanobind;
 
@@ -42,6 +46,20 @@ std::string mpi_library() {
     return {text, static_cast<std::size_t>(length)};
 }
 
+/// Collective. The lowest rank that failed, else the lowest whose text is not that of rank 0, else −1; whether one
+/// failed; that rank's text, and rank 0's.
+std::tuple<int, bool, std::string, std::string> compare(Communicator& self, bool failed, std::string text) {
+    const nb::gil_scoped_release unlocked;
+    const Comm& comm = self.comm();
+    const auto lowest = [&](bool mine) { return all_min(comm, Global{mine ? comm.rank() : comm.size()}); };
+    auto first = broadcast(comm, text, 0);
+    auto rank = lowest(failed);
+    const bool any = rank < comm.size();
+    if (!any) rank = lowest(text != first);
+    if (rank == comm.size()) return {-1, false, {}, {}};
+    return {static_cast<int>(rank), any, broadcast(comm, std::move(text), static_cast<int>(rank)), std::move(first)};
+}
+
 }  // namespace
 
 Communicator::Communicator(std::optional<std::uintptr_t> handle) : own_(duplicate(handle)) { comm_.emplace(own_); }
@@ -55,7 +73,9 @@ void bind_communicator(nb::module_& m) {
     nb::class_<Communicator>(m, "Communicator")
         .def(nb::init<std::optional<std::uintptr_t>>(), nb::arg("handle") = nb::none())
         .def_prop_ro("rank", [](Communicator& self) { return self.comm().rank(); })
-        .def_prop_ro("size", [](Communicator& self) { return self.comm().size(); });
+        .def_prop_ro("size", [](Communicator& self) { return self.comm().size(); })
+        .def("total", [](Communicator& self, Global mine) { return all_sum(self.comm(), mine); })
+        .def("compare", compare);
     m.def("mpi_library", mpi_library);
 }
 

@@ -18,8 +18,13 @@ namespace {
 /// y = f(x), both rows × columns.
 class Function {
 public:
-    Function(Guest& guest, nb::object apply, nb::object transpose, Index rows)
-        : guest_(guest), apply_(std::move(apply)), transpose_(std::move(transpose)), rows_(rows) {}
+    /// `collective`: what processes do together, so that none leaves it out.
+    Function(Guest& guest, nb::object apply, nb::object transpose, Index rows, bool collective = false)
+        : guest_(guest),
+          apply_(std::move(apply)),
+          transpose_(std::move(transpose)),
+          rows_(rows),
+          collective_(collective) {}
 
     void apply(MultiVector<double> x, MultiVector<double> y) const { call(apply_, x, y); }
     void apply_transpose(MultiVector<double> x, MultiVector<double> y) const { call(transpose_, x, y); }
@@ -30,30 +35,33 @@ public:
 private:
     void call(const nb::object& function, MultiVector<double> x, MultiVector<double> y) const {
         const std::size_t shape[] = {static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.columns())};
-        const bool done = guest_.run([&] {
+        const auto work = [&] {
             const nb::ndarray<nb::numpy, double, nb::ndim<2>> in(x.data(), 2, shape, nb::handle()),
                 out(y.data(), 2, shape, nb::handle());
             function(nb::cast(in, nb::rv_policy::reference), nb::cast(out, nb::rv_policy::reference));
-        });
-        if (!done) std::fill_n(y.data(), shape[0] * shape[1], std::numeric_limits<double>::quiet_NaN());
+        };
+        if (!guest_.run(work, collective_))
+            std::fill_n(y.data(), shape[0] * shape[1], std::numeric_limits<double>::quiet_NaN());
     }
 
     Guest& guest_;
     nb::object apply_, transpose_;
     Index rows_;
+    bool collective_;
 };
 
-/// `A`, `M`: functions (x, y) that write into y, and their transposes; none: the identity, or not there.
+/// `A`, `M`: functions (x, y) that write into y, and their transposes; none: the identity, or not there. `A_together`,
+/// `M_together`: they are of the library, and all processes apply them together.
 std::unique_ptr<Outcome> solve_operator(const std::shared_ptr<Communicator>& communicator, nb::object A,
                                         nb::object A_transpose, nb::object M, nb::object M_transpose,
                                         const ConstColumns& b, const Columns& x, const nb::dict& given,
-                                        nb::object callback) {
+                                        nb::object callback, bool A_together, bool M_together) {
     Guest guest(std::move(callback));
     const SolveOptions options = guest.invited(solve_options(given));
     const auto rows = static_cast<Index>(b.shape(0));
     const bool preconditioned = !M.is_none();
-    const Function of_A(guest, std::move(A), std::move(A_transpose), rows);
-    const Function of_M(guest, std::move(M), std::move(M_transpose), rows);
+    const Function of_A(guest, std::move(A), std::move(A_transpose), rows, A_together);
+    const Function of_M(guest, std::move(M), std::move(M_transpose), rows, M_together);
     std::unique_ptr<Outcome> outcome;
     {
         const nb::gil_scoped_release unlocked;
@@ -81,7 +89,7 @@ std::unique_ptr<Outcome> solve_operator(const std::shared_ptr<Communicator>& com
 void bind_operators(nb::module_& m) {
     m.def("solve_operator", solve_operator, nb::arg("communicator"), nb::arg("A"), nb::arg("A_transpose").none(),
           nb::arg("M").none(), nb::arg("M_transpose").none(), nb::arg("b"), nb::arg("x"), nb::arg("given"),
-          nb::arg("callback").none());
+          nb::arg("callback").none(), nb::arg("A_together"), nb::arg("M_together"));
 }
 
 }  // namespace stretto::python

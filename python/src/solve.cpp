@@ -75,18 +75,18 @@ SolveOptions solve_options(const nb::dict& given) {
         {"maxiter", reads<&SolveOptions::max_iterations>},
         {"basic",
          [](SolveOptions& of, nb::handle value) {
-             of.formulation = nb::cast<bool>(value) ? Formulation::basic : Formulation::merged;
+             of.formulation = taken<bool>(value) ? Formulation::basic : Formulation::merged;
          }},
         {"threads", reads<&SolveOptions::threads>},
         {"verify",
          [](SolveOptions& of, nb::handle value) {
-             of.verify = nb::cast<bool>(value) ? Verify::true_residual : Verify::recurrence;
+             of.verify = taken<bool>(value) ? Verify::true_residual : Verify::recurrence;
          }},
-        {"last", [](SolveOptions& of,
-                    nb::handle value) { of.iterate = nb::cast<bool>(value) ? Iterate::last : Iterate::best; }},
+        {"last",
+         [](SolveOptions& of, nb::handle value) { of.iterate = taken<bool>(value) ? Iterate::last : Iterate::best; }},
         {"zero_guess", reads<&SolveOptions::zero_guess>},
         {"history", reads<&SolveOptions::history>},
-        {"timeline", [](SolveOptions& of, nb::handle value) { of.trace = nb::cast<bool>(value) ? &asked : nullptr; }},
+        {"timeline", [](SolveOptions& of, nb::handle value) { of.trace = taken<bool>(value) ? &asked : nullptr; }},
         {"true_history", reads<&SolveOptions::true_history>},
     };
     SolveOptions options;

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,11 +79,11 @@ public:
     /// What the last solve left; empty unless it was asked for.
     std::vector<Span> timeline();
     /// Runs code of Python; false where it threw, now or before. What the first Ctrl-C met in the middle runs again,
-    /// for the iteration to end as it should.
+    /// for the iteration to end as it should. `always`: also where it threw before, for others take part in the work.
     template <class Work>
-    bool run(Work&& work) {
+    bool run(Work&& work, bool always = false) {
         const nanobind::gil_scoped_acquire lock;
-        if (failure_) return false;
+        if (failure_ && !always) return false;
         try {
             try {
                 work();
@@ -91,7 +93,7 @@ public:
                 work();
             }
         } catch (...) {
-            failure_ = std::current_exception();
+            if (!failure_) failure_ = std::current_exception();
             interrupt_ = true;
         }
         return !failure_;
@@ -113,10 +115,27 @@ private:
 template <class Options>
 using Readers = std::map<std::string_view, void (*)(Options&, nanobind::handle), std::less<>>;
 
+/// A value of another type than an option has: says what is wanted.
+struct Wanted : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+template <class T>
+T taken(nanobind::handle value) {
+    try {
+        return nanobind::cast<T>(value);
+    } catch (const std::bad_cast&) {
+        throw Wanted(std::is_same_v<T, bool>       ? "True or False"
+                     : std::is_integral_v<T>       ? "a whole number below 2**31"
+                     : std::is_floating_point_v<T> ? "a number"
+                                                   : "a string");
+    }
+}
+
 /// Reads a member of the type that it has.
 template <auto member>
 constexpr auto reads = [](auto& options, nanobind::handle value) {
-    options.*member = nanobind::cast<std::remove_cvref_t<decltype(options.*member)>>(value);
+    options.*member = taken<std::remove_cvref_t<decltype(options.*member)>>(value);
 };
 
 /// Reads what Python gives by name; unknown names are a TypeError.
@@ -127,7 +146,12 @@ void read_by_name(const nanobind::dict& given, const Readers<Options>& readers, 
         const auto reader = readers.find(name);
         if (reader == readers.end())
             throw nanobind::type_error(("there is no option '" + std::string(name) + "'").c_str());
-        reader->second(options, value);
+        try {
+            reader->second(options, value);
+        } catch (const Wanted& wanted) {
+            const auto text = nanobind::cast<std::string>(nanobind::repr(value));
+            throw nanobind::type_error((std::string(name) + "=" + text + ": " + wanted.what() + " is wanted").c_str());
+        }
     }
 }
 /// The options that Python gives by name.

@@ -100,14 +100,18 @@ Given system_options(const nb::dict& given) {
         {"precond", reads<&SystemOptions::precond>},
         {"prepare", reads<&SystemOptions::prepare>},
         {"null_space", reads<&SystemOptions::null_space>},
-        {"threads", reads<&SystemOptions::threads>},
+        {"threads",
+         [](Given& of, nb::handle value) {
+             of.threads = taken<int>(value);
+             if (of.threads < 0) throw Wanted("a number of threads, or 0 for as many as pay,");
+         }},
         {"columns", reads<&SystemOptions::columns>},
         {"keep_entries", reads<&SystemOptions::keep_entries>},
         {"insist", reads<&SystemOptions::insist>},
-        {"device", [](Given& of, nb::handle value) { of.device = find_device(nb::cast<std::string>(value)); }},
+        {"device", [](Given& of, nb::handle value) { of.device = find_device(taken<std::string>(value)); }},
         {"execution",
          [](Given& of, nb::handle value) {
-             of.tasks = task_execution(nb::cast<std::string>(value));
+             of.tasks = task_execution(taken<std::string>(value));
              if (of.tasks) of.device = of.tasks.get();
          }},
     };

@@ -59,7 +59,8 @@ def advise(A, b=None, *, iterations=20, rtol=1e-8, threads=None, comm=None) -> A
     if isinstance(A, str):
         A = problem(A, comm)
     matrix = Matrix(A, precond="auto", threads=threads or 0, comm=communicator)
-    rhs = np.ones((matrix.shape[0], 1)) if b is None else _arrays.columns(b, "b", matrix.shape[0])
+    rhs = _arrays.together(communicator, lambda: _arrays.columns(np.ones(matrix.shape[0]) if b is None else b, "b", matrix.shape[0]),
+                           iterations=iterations, rtol=rtol)
     rows = matrix._system.trials(rhs, iterations, rtol)
     for row in rows:
         row["call"] = f"stretto.solve(A, b, method={row['method']!r}, precond={row['precond']!r})"

@@ -12,32 +12,38 @@ REALS = "biuf"  # kinds of NumPy that doubles hold
 
 def real(array, name):
     """An array of doubles, the same one where it is such; complex numbers are refused."""
+    given = array
     if type(array) is not np.ndarray:
         if _devices.lies_on(array):
             raise TypeError(f"{name} lies on a device: it is taken from the host's memory, by .get() or .cpu()")
         by_dlpack = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
         array = np.from_dlpack(array) if by_dlpack else np.asarray(array)
-    if array.dtype.kind not in REALS:
+    if array.dtype.kind == "c":
         raise TypeError(f"{name} has numbers of type {array.dtype}: the library computes with real numbers of double precision; a "
                         f"complex system of n rows is a real one of 2n: [[Re A, -Im A], [Im A, Re A]]")
+    if array.dtype.kind not in REALS:
+        what = "a sparse matrix: .toarray() is wanted" if hasattr(given, "tocsr") else f"no array of real numbers, but of type {array.dtype}"
+        raise TypeError(f"{name} is {what}")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def columns(b, name, rows=None):
+def columns(b, name, rows=None, whose="the matrix has {} rows"):
     """b as rows × columns."""
     b = real(b, name)
     if b.ndim not in (1, 2):
         raise ValueError(f"{name} has {b.ndim} dimensions: a vector of n numbers, or n × m for m right-hand sides")
     if rows is not None and b.shape[0] != rows:
-        raise ValueError(f"{name} has {b.shape[0]} rows, the matrix has {rows}" + (" on this rank" if rows else ""))
-    return b.reshape(b.shape[0], -1)
+        raise ValueError(f"{name} has {b.shape[0]} rows, {whose.format(rows)}")
+    if b.ndim == 2 and b.shape[1] == 0:
+        raise ValueError(f"{name} has no columns: its shape is {b.shape}")
+    return b.reshape(b.shape[0], 1 if b.ndim == 1 else b.shape[1])
 
 
 def guess(x0, b):
     """A new array for x, with the initial guess in it; whether there is one."""
     if x0 is None:
         return np.zeros(b.shape), False
-    x = columns(x0, "x0", b.shape[0])
+    x = columns(x0, "x0", b.shape[0], "b has {}")
     if x.shape != b.shape:
         raise ValueError(f"x0 has {x.shape[1]} columns, b has {b.shape[1]}")
     return np.array(x), True
@@ -84,8 +90,34 @@ def communicator(comm):
         raise TypeError(f"comm is {type(comm).__name__}, and mpi4py is not there: None is this process alone") from error
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm is {type(comm).__name__}: a communicator of mpi4py is wanted, or None for this process alone")
+    if comm == MPI.COMM_NULL:
+        raise ValueError("comm is MPI.COMM_NULL: this process is none of its processes, and has nothing to solve")
     ours, theirs = _core.mpi_library(), MPI.Get_library_version()
     if ours.split("\0")[0].strip() != theirs.split("\0")[0].strip():
         raise ImportError(f"mpi4py is built with another MPI ({theirs.splitlines()[0]}) than stretto ({ours.splitlines()[0]}): build "
                           f"mpi4py anew (pip install --no-binary mpi4py mpi4py), or stretto (pip install . in its sources)")
     return _core.Communicator(MPI._handleof(comm))
+
+
+def together(communicator, work, **said):
+    """work(), on every process: what one raises, or what the processes say that is to be the same and is not, ends the call on all of
+    them, for one that leaves alone lets the others wait for ever."""
+    if communicator.size == 1:
+        return work()
+    done = own = None
+    try:
+        done = work()
+    except Exception as error:
+        own = error
+    rank, failed, text, first = communicator.compare(own is not None, "\n".join(f"{name}={value}" for name, value in said.items())
+                                                     if own is None else str(own))
+    if own is not None:
+        raise own
+    if failed:
+        raise _core.InputError(f"rank {rank}: {text}")
+    if rank >= 0:
+        of_first, of_rank = (dict(line.partition("=")[::2] for line in said.splitlines()) for said in (first, text))
+        name = next(name for name in of_first | of_rank if of_first.get(name) != of_rank.get(name))
+        raise _core.InputError(f"the ranks disagree: {name} is {of_first.get(name, 'not given')} on rank 0 and "
+                               f"{of_rank.get(name, 'not given')} on rank {rank}")
+    return done

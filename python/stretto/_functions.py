@@ -4,8 +4,10 @@ that a method that is new there is new here."""
 
 import inspect
 
-from . import _core
-from ._solve import solve
+import numpy as np
+
+from . import _arrays, _core
+from ._solve import is_matrix, solve
 
 _COMMON = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
            for name, default in (("A", inspect.Parameter.empty), ("b", inspect.Parameter.empty), ("x0", None))]
@@ -64,10 +66,15 @@ def _made(row):
     def method(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, comm=None, **options):
         for name in options:
             if name not in names:
-                raise TypeError(f"{row['name']}() got an unexpected keyword argument '{name}'; its options are {', '.join(sorted(names))}")
-        rows = A.shape[1] if hasattr(A, "shape") else len(b)
+                known = {"tol": "rtol", "restart": "m"}.get(name)
+                hint = f"; SciPy's {name} is {known} here" if known in ("rtol", *names) else ""
+                raise TypeError(f"{row['name']}() got an unexpected keyword argument '{name}'{hint}; its options are "
+                                f"{', '.join([*(each.name for each in _KEYWORDS), *sorted(names)])}")
+        if maxiter is None:
+            comm = _arrays.communicator(comm)
+            maxiter = 10 * (A.shape[-1] if is_matrix(A) and hasattr(A, "shape") else comm.total((*np.shape(b), 0)[0]))
         r = solve(A, b, x0, method=_spec(row["name"], options), precond="none", M=M, rtol=rtol, atol=atol,
-                  maxiter=10 * rows if maxiter is None else maxiter, callback=callback, comm=comm, threads=1)
+                  maxiter=maxiter, callback=callback, comm=comm, threads=1)
         return r.x, r.info
 
     method.__name__ = method.__qualname__ = row["name"]

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+from zlib import crc32
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
@@ -18,8 +22,8 @@ def kernels() -> list[dict]:
 
 def _coordinates(points):
     points = _arrays.real(points, "points")
-    points = points.reshape(len(points), -1) if points.ndim < 2 else points
-    if points.ndim != 2 or not 1 <= points.shape[1] <= 3:
+    points = points.reshape(-1, 1) if points.ndim < 2 else points
+    if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or not len(points):
         raise ValueError(f"points has the shape {points.shape}: n points of one to three coordinates are wanted, (n, 3)")
     return points
 
@@ -80,14 +84,17 @@ class HMatrix(LinearOperator):
     def __init__(self, points, kernel, *, symmetric=True, positive_definite=False, nugget=0.0, epsilon=None, eta=None, leaf=None,
                  bisection=None, pivoting=None, precision=None, memory=None, precond="auto", rtol=1e-6, threads=None, columns=1,
                  device="cpu", progress=False, comm=None):
-        points = _coordinates(points)
         self._communicator = _arrays.communicator(comm)
-        places = np.zeros((len(points), 3))
-        places[:, :points.shape[1]] = points
         options = {"epsilon": epsilon, "eta": eta, "leaf": leaf, "bisection": bisection, "pivoting": pivoting, "precision": precision,
                    "memory": memory}
         given = {"precond": precond, "rtol": rtol, "threads": threads or 0, "columns": columns, "device": device,
                  "hmatrix": ",".join(f"{name}={value}" for name, value in options.items() if value is not None)}
+        points = _arrays.together(self._communicator, lambda: _coordinates(points), kernel=kernel if isinstance(kernel, str) else "a function",
+                                  symmetric=symmetric, positive_definite=positive_definite, nugget=nugget, **given | {"threads": "its own"})
+        if self._communicator.size > 1:
+            _arrays.together(self._communicator, lambda: None, **{"the shape of points": points.shape, "a checksum of points": crc32(points)})
+        places = np.zeros((len(points), 3))
+        places[:, :points.shape[1]] = points
         with told(progress, self._communicator, "compressing") as progressed:
             if isinstance(kernel, str):
                 if nugget:
@@ -106,8 +113,21 @@ class HMatrix(LinearOperator):
         self._compiled = kernel  # the code at this address must stay
         # As of kernels with a name: where noise is to be fitted, errors of K are 500 times as large in a residual.
         growth = 1000 if positive_definite else 1
-        ask = None if address else lambda x, y: np.ascontiguousarray(kernel(x, y), dtype=np.float64)
-        return _core.Dense.of_blocks(self._communicator, places, dimensions, ask, address, float(nugget), symmetric or positive_definite,
+
+        def ask(x, y):
+            block = _arrays.real(kernel(x, y), "what the kernel returned")
+            if block.shape != (len(x), len(y)):
+                raise ValueError(f"the kernel returned an array of shape {block.shape} for {len(x)} and {len(y)} points: "
+                                 f"({len(x)}, {len(y)}) is wanted")
+            return block
+
+        symmetric = symmetric or positive_definite
+        if symmetric and not address:
+            some = places[::max(1, len(places) // 16), :dimensions]
+            block = _arrays.together(self._communicator, lambda: ask(some, some))
+            if np.isfinite(block).all() and np.abs(block - block.T).max() > 1e-6 * np.abs(block).max():
+                raise ValueError("the kernel is not symmetric, kernel(x, y) is not kernel(y, x).T: symmetric=False")
+        return _core.Dense.of_blocks(self._communicator, places, dimensions, None if address else ask, address, float(nugget), symmetric,
                                      positive_definite, growth, progressed, given)
 
     def _finish(self, rtol):
@@ -115,7 +135,8 @@ class HMatrix(LinearOperator):
         super().__init__(np.float64, (self._dense.rows, self._dense.rows))
 
     def _multiply(self, x, transposed=False):
-        x = np.ascontiguousarray(x, dtype=np.float64)
+        shape = np.shape(x)
+        x = _arrays.together(self._communicator, lambda: _arrays.real(x, "the vector"), shape=shape)
         y = np.empty(x.shape)
         self._dense.multiply(x.reshape(len(x), -1), y.reshape(len(x), -1), transposed and not self._symmetric)
         return y
@@ -152,15 +173,21 @@ class HMatrix(LinearOperator):
         """(row, rows, column, columns, rank) of each block of this process' rows, in the order of the clusters; rank −1: dense."""
         return self._dense.blocks()
 
-    def solve(self, b, x0=None, *, method="auto", rtol=None, atol=0.0, maxiter=None, callback=None, progress=False, **options) -> Result:
+    def solve(self, b: Any, x0: Any = None, *, method: str = "auto", rtol: float | None = None, atol: float = 0.0,
+              maxiter: int | None = None, callback: Callable[[float], Any] | None = None, progress: Any = False, **options: Any) -> Result:
         """Solves K x = b; arguments and result as of `stretto.solve`. A column is `converged` where it is so with the kernel itself,
         too, on some rows: ``result.kernel_residuals``. rtol None: that of the matrix."""
-        b_columns = _arrays.columns(b, "b", self.shape[0])
-        x, guessed = _arrays.guess(x0, b_columns)
         rtol = self._rtol if rtol is None else rtol
-        given = {"method": method, "rtol": rtol, "atol": atol, "zero_guess": not guessed, **options}
+        given = {"method": method, "rtol": rtol, "atol": atol, **options}
         if maxiter is not None:
             given["maxiter"] = maxiter
+
+        def taken():
+            columns = _arrays.columns(b, "b", self.shape[0])
+            return columns, _arrays.guess(x0, columns)[0]
+
+        b_columns, x = _arrays.together(self._communicator, taken, **given | {"x0 given": x0 is not None, "columns": np.shape(b)[1:]})
+        given["zero_guess"] = x0 is None
         with told(progress, self._communicator, method, rtol, callback) as monitor:
             outcome = self._dense.solve(b_columns, x, given, monitor)
         return self._result(outcome, _devices.in_kind(x.reshape(np.shape(b)), b))

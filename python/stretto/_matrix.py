@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import functools
+import operator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -17,10 +20,15 @@ class _Triplets:
     """Entries anywhere."""
 
     def __init__(self, i, j, v, n):
-        self.i, self.j, self.rows = _places(i, "i"), _places(j, "j"), int(n)
-        self.v = _arrays.real(v, "v").reshape(-1)
-        if not len(self.i) == len(self.j) == len(self.v):
-            raise ValueError(f"i, j and v have {len(self.i)}, {len(self.j)} and {len(self.v)} entries")
+        self.given, self.rows = (i, j, v), n
+
+    def entries(self):
+        i, j, v = self.given
+        i, j, v = _places(i, "i"), _places(j, "j"), _arrays.real(v, "v").reshape(-1)
+        if not len(i) == len(j) == len(v):
+            raise ValueError(f"i, j and v have {len(i)}, {len(j)} and {len(v)} entries")
+        self.rows = operator.index(self.rows)
+        return i, j, v
 
 
 def _places(array, name):
@@ -70,18 +78,31 @@ class Matrix:
         self._communicator, self._device = _arrays.communicator(comm), device
         given = {"precond": precond, "prepare": prepare, "null_space": null_space, "threads": threads, "columns": columns,
                  "device": device, "execution": execution, "insist": insist}
+        said = given | {"threads": "its own"}
         if isinstance(A, _Triplets):
-            self._system = _core.System.from_entries(self._communicator, A.rows, A.i, A.j, A.v, given)
-            self._pattern = A
+            self._pattern = _arrays.together(self._communicator, A.entries, n=A.rows, **said)
+            self._system = _core.System.from_entries(self._communicator, A.rows, *self._pattern, given)
             return
-        start, places, values = _arrays.rows_of(A)
+        start, places, values, columns = _arrays.together(self._communicator, lambda: (*_arrays.rows_of(A), (getattr(A, "shape", None) or np.shape(A))[1]),
+                                                           **said)
+        self._square(len(start) - 1, columns)
         if copy:
             start, places, values = np.array(start), np.array(places), np.array(values)
         self._pattern = start, places  # the caller's own, where they fit: for update_values
-        if getattr(A, "ndim", 2) == 2 and self._communicator.size == 1 and A.shape[0] != A.shape[1]:
-            raise ValueError(f"A is {A.shape[0]} × {A.shape[1]}: a square matrix is wanted")
         make = _core.System.over_rows if self._communicator.size == 1 and start.dtype == np.int32 else _core.System.from_rows
         self._system = make(self._communicator, start, places, values, given | {"keep_entries": False})
+
+    def _square(self, rows, columns):
+        """Complains where the rows of all processes and the columns make no square."""
+        processes = self._communicator.size
+        if processes == 1:
+            if rows != columns:
+                raise ValueError(f"A is {rows} × {columns}: a square matrix is wanted")
+            return
+        rows = self._communicator.total(rows)
+        if self._communicator.total(rows != columns):
+            raise ValueError(f"A is {rows} × {columns}: a square matrix is wanted, of which each of the {processes} processes has its rows "
+                             f"alone, as A[first:last]")
 
     @classmethod
     def from_triplets(cls, i, j, v, n, **options) -> Matrix:
@@ -118,30 +139,37 @@ class Matrix:
 
     def __matmul__(self, x):
         """A x, for x of shape (n_local,) or (n_local, m). Not where rows were moved (`prepare`)."""
-        given = _arrays.columns(x, "x", self.shape[0])
-        y = np.empty(given.shape)
-        self._system.multiply(given, y)
-        return (-y if self._system.negated else y).reshape(np.shape(x))
+        columns = np.shape(x)[1:]
+        given = _arrays.together(self._communicator, lambda: _arrays.columns(x, "x", self.shape[0]), columns=columns)
+        return self._times(given).reshape(np.shape(x))
+
+    def _times(self, x):
+        y = np.empty(x.shape)
+        self._system.multiply(x, y)
+        return -y if self._system.negated else y
 
     def __repr__(self):
         return f"<stretto.Matrix, {self.shape[0]} of {self.shape[1]} rows: {'; '.join(self.structure[:3])}>"
 
     def update_values(self, A) -> None:
         """Takes other values of the same entries: a matrix with the same pattern, or its values, in the order in which they were."""
-        if isinstance(self._pattern, _Triplets):
-            values = _arrays.real(A, "values").reshape(-1)
-            self._system.update_values(values)
-        elif np.ndim(A) == 2:
-            self._system.update_rows(*_arrays.rows_of(A))
+        whole = np.ndim(A) == 2 and len(self._pattern) == 2
+        new = _arrays.together(self._communicator, lambda: _arrays.rows_of(A) if whole else _arrays.real(A, "values").reshape(-1))
+        if len(self._pattern) == 3:
+            self._system.update_values(new)
+        elif whole:
+            self._system.update_rows(*new)
         else:
-            self._system.update_rows(*self._pattern, _arrays.real(A, "values"))
+            self._system.update_rows(*self._pattern, new)
 
-    def solve(self, b, x0=None, *, method="auto", rtol=1e-8, atol=0.0, maxiter=None, callback=None, progress=False, **options) -> Result:
+    def solve(self, b: Any, x0: Any = None, *, method: str = "auto", rtol: float = 1e-8, atol: float = 0.0,
+              maxiter: int | None = None, callback: Callable[[float], Any] | None = None, progress: Any = False, **options: Any) -> Result:
         """Solves A x = b; arguments and result as of `stretto.solve`."""
-        solve, x, guessed = self._called(self._system, b, x0)
-        given = {"method": method, "rtol": rtol, "atol": atol, "zero_guess": not guessed, **options}
+        given = {"method": method, "rtol": rtol, "atol": atol, **options}
         if maxiter is not None:
             given["maxiter"] = maxiter
+        solve, x = _arrays.together(self._communicator, lambda: self._called(self._system, b, x0), **given | {"x0 given": x0 is not None})
+        given["zero_guess"] = x0 is None
         if progress:
             with told(progress, self._communicator, method, rtol, callback) as monitor:
                 outcome = solve(given, monitor)
@@ -150,18 +178,18 @@ class Matrix:
         return Result(outcome, _devices.in_kind(x, b))
 
     def _called(self, solver, b, x0):
-        """What solves with a System or a Persistent for b, wherever it lies; x, with the guess; whether there is one."""
+        """What solves with a System or a Persistent for b, wherever it lies; x, with the guess."""
         if not _devices.lies_on(b):
             rhs = _arrays.columns(b, "b", self.shape[0])
-            x, guessed = _arrays.guess(x0, rhs)
-            return functools.partial(solver.solve, rhs, x), x.reshape(np.shape(b)), guessed
+            x, _ = _arrays.guess(x0, rhs)
+            return functools.partial(solver.solve, rhs, x), x.reshape(np.shape(b))
         if self._device == "cpu":
             raise TypeError("b lies on a device, and this matrix is solved with on the host: Matrix(A, device='cuda'), or b.get() or b.cpu()")
         rhs = _devices.View(b, "b")
         if rhs.shape[0] != self.shape[0]:
             raise ValueError(f"b has {rhs.shape[0]} rows, the matrix has {self.shape[0]}")
-        x, guessed = _devices.guess(x0, rhs, self._device)
-        return functools.partial(solver.solve_there, rhs.address, x._vectors.address, rhs.shape[0], rhs.columns), x, guessed
+        x, _ = _devices.guess(x0, rhs, self._device)
+        return functools.partial(solver.solve_there, rhs.address, x._vectors.address, rhs.shape[0], rhs.columns), x
 
 
 class Preconditioner(LinearOperator):
@@ -196,7 +224,7 @@ class Preconditioner(LinearOperator):
         super().__init__(np.float64, (rows, rows))
 
     def _apply(self, r, transposed=False):
-        r = np.ascontiguousarray(r, dtype=np.float64)
+        r = _arrays.real(r, "the vector")
         z = np.empty(r.shape)
         self.matrix._system.precondition(r.reshape(len(r), -1), z.reshape(len(r), -1), transposed)
         return -z if self.matrix._system.negated else z
@@ -247,15 +275,19 @@ class Solver:
         else:
             self.matrix = Matrix(A, columns=columns, **mine)
         self.method, self._columns = method, columns
+        _arrays.together(self.matrix._communicator, lambda: None, method=method, columns=columns, **options)
         self._solver = _core.Persistent(self.matrix._system, {"method": method, **options}, columns)
 
     def solve(self, b, x0=None, *, transposed=False) -> Result:
         """Solves A x = b, or Aᵀ x = b; b has as many columns as the solver. Returns a `Result`."""
+        solve, x = _arrays.together(self.matrix._communicator, lambda: self._called(b, x0), transposed=transposed)
+        return Result(solve(transposed), _devices.in_kind(x, b))
+
+    def _called(self, b, x0):
         columns = 1 if np.ndim(b) < 2 else np.shape(b)[1]
         if columns != self._columns:
             raise ValueError(f"b has {columns} columns, the solver was made for {self._columns}")
-        solve, x, _ = self.matrix._called(self._solver, b, x0)
-        return Result(solve(transposed), _devices.in_kind(x, b))
+        return self.matrix._called(self._solver, b, x0)
 
     def update_values(self, A):
         """As `Matrix.update_values`."""
@@ -270,5 +302,7 @@ def problem(name, comm=None):
     (1000, 1000)
     """
     from scipy.sparse import csr_matrix
-    start, places, values, rows = _core.problem_rows(_arrays.communicator(comm), name)
+    communicator = _arrays.communicator(comm)
+    _arrays.together(communicator, lambda: None, name=name)
+    start, places, values, rows = _core.problem_rows(communicator, name)
     return csr_matrix((values, places, start), shape=(len(start) - 1, rows))

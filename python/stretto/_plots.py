@@ -12,8 +12,13 @@ _NAMES = {"apply": "product", "precondition": "preconditioner", "vectors": "vect
 
 
 def _axes(ax):
+    """`ax`, else axes of the current figure that have nothing on them, else new ones."""
     import matplotlib.pyplot as plt
-    return ax or plt.gca()
+    if ax is None:
+        ax = plt.gca()
+        if ax.has_data():
+            ax = plt.figure().gca()
+    return ax
 
 
 def residuals(result, ax=None):

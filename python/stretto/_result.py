@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,22 @@ def _call(step, template):
     arguments = {name: "".join(f", {key}={value!r}" for key, value in options.items()) for name, options in
                  (("set_up", set_up), ("solve", solve))}
     return template.format(**arguments)
+
+
+def _of_details(name: str) -> Any:
+    return property(lambda self: self.details[name])
+
+
+class _Told:
+    """An outcome told in full, as copies and pickles of a result have it."""
+
+    def __init__(self, outcome):
+        for name in ("converged", "status", "iterations", "residual", "method", "info", "history", "true_history", "next", "norms_b", "timeline"):
+            setattr(self, name, getattr(outcome, name))
+        self._json = outcome.json()
+
+    def json(self):
+        return self._json
 
 
 class Result:
@@ -63,49 +80,56 @@ class Result:
         Of an `HMatrix`: ‖b − K x‖ / ‖b‖ of each column with the kernel itself, estimated from some rows.
     """
 
+    x: Any
+    converged: bool
+    method: str
+    status: str
+    iterations: int
+    kernel_residuals: list[float]
+    events, per_iteration, total, parts = map(_of_details, ("events", "per_iteration", "total", "parts"))
+    seconds, remarks, choice, finished_by = map(_of_details, ("seconds", "remarks", "choice", "finished_by"))
+
     def __init__(self, outcome, x, template="stretto.solve(A, b{solve})"):
         self._outcome, self.x, self.method, self._template = outcome, x, outcome.method, template
         self.converged, self.status, self.iterations = outcome.converged, outcome.status, outcome.iterations
 
     @property
-    def residual(self):
+    def residual(self) -> float:
         return self._outcome.residual
 
     @property
-    def info(self):
+    def info(self) -> int:
         return self._outcome.info
 
     @functools.cached_property
-    def details(self):
+    def details(self) -> dict:
         """All that the JSON of ``stretto solve`` has."""
         return json.loads(self._outcome.json())
 
     @property
-    def columns(self):
+    def columns(self) -> list[dict]:
         return self.details["columns_detail"]
 
     @functools.cached_property
-    def next(self):
+    def next(self) -> list[dict]:
         steps = self._outcome.next
         for step in steps:
             step["call"] = _call(step, self._template)
         return steps
 
-    def __getattr__(self, name):
-        if name in ("events", "per_iteration", "total", "parts", "seconds", "remarks", "choice", "finished_by"):
-            return self.details[name]
-        raise AttributeError(name)
+    def __getstate__(self):
+        return self.__dict__ | {"_outcome": _Told(self._outcome)}
 
     def _residuals(self, values):
         norms = np.asarray(self._outcome.norms_b)
         return np.asarray(values).reshape(-1, len(norms)) / np.where(norms > 0, norms, 1)
 
     @property
-    def history(self):
+    def history(self) -> np.ndarray:
         return self._residuals(self._outcome.history)
 
     @property
-    def true_history(self):
+    def true_history(self) -> np.ndarray:
         return self._residuals(self._outcome.true_history)
 
     def plot(self, ax=None):

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from . import _arrays, _core, _devices
 from ._hmatrix import HMatrix
-from ._matrix import Matrix
+from ._matrix import Matrix, Preconditioner
 from ._progress import told
 from ._result import Result
 
@@ -22,42 +25,75 @@ def preconditioners() -> list[dict]:
     return _core.preconditioners()
 
 
-def _product(operator, name):
-    """A function (x, y) of columns that writes operator(x) into y: of a matrix, a LinearOperator, a function."""
-    if operator is None:
-        return None
+def _product(operator, name, rows):
+    """A function (x, y) of columns that writes operator(x) into y: of a matrix, a LinearOperator, a function of `rows` numbers."""
+    shape, kind = getattr(operator, "shape", (rows, rows)), getattr(operator, "dtype", None)
+    if tuple(shape) != (rows, rows):
+        raise ValueError(f"{name} has the shape {tuple(shape)}: ({rows}, {rows}) is wanted, for b has {rows} rows")
+    if kind is not None and np.dtype(kind).kind == "c":
+        raise TypeError(f"{name} has numbers of type {kind}: the library computes with real numbers of double precision")
+
+    def taken(y, of):
+        of = _arrays.real(of, f"what {name} returned")
+        if of.shape != y.shape and of.shape != (*y.shape, 1):
+            raise ValueError(f"{name} returned an array of shape {of.shape} for a vector of shape {y.shape}: the same shape is wanted")
+        y[...] = of.reshape(y.shape)
+
     if hasattr(operator, "matvec"):
         def apply(x, y):
-            y[:] = operator.matvec(x[:, 0]).reshape(-1, 1) if x.shape[1] == 1 else operator.matmat(x)
+            if x.shape[1] == 1:
+                taken(y[:, 0], operator.matvec(x[:, 0]))
+            else:
+                taken(y, operator.matmat(x))
     elif hasattr(operator, "__matmul__") and not callable(operator):
         def apply(x, y):
-            y[:] = operator @ x
+            taken(y, operator @ x)
     elif callable(operator):
         def apply(x, y):
             for j in range(x.shape[1]):
-                y[:, j] = operator(x[:, j])
+                taken(y[:, j], operator(x[:, j]))
     else:
         raise TypeError(f"{name} is {type(operator).__name__}: a matrix, a LinearOperator or a function of a vector is wanted")
     return apply
 
 
-def _transposed(operator, name):
+def _transposed(operator, name, rows):
     """The same of its transpose; None where it has none."""
     if operator is None or (callable(operator) and not hasattr(operator, "T")):
         return None
     try:
-        return _product(operator.T, name)
+        return _product(operator.T, name, rows)
     except (AttributeError, NotImplementedError):
         return None
 
 
-def _is_matrix(A):
+def _operators(A, b, x0, M, precond, lies_on):
+    """b and a new x as columns; A, its transpose, M and its transpose as functions."""
+    if lies_on:
+        raise TypeError("b lies on a device, where A is to be a matrix and M the name of a preconditioner: functions take vectors of the host, "
+                        "b.get() or b.cpu()")
+    if precond not in ("auto", "none"):
+        raise TypeError(f"precond={precond!r} is made from a matrix, and A is an operator: give M, which applies it")
+    rhs = _arrays.columns(b, "b", A.shape[0] if hasattr(A, "shape") else None)
+    x, _ = _arrays.guess(x0, rhs)
+    rows = len(rhs)
+    if isinstance(A, Matrix):
+        product, transpose = (lambda x, y: np.copyto(y, A._times(x))), None
+    else:
+        A = np.asarray(A) if isinstance(A, (list, tuple)) else A
+        product, transpose = _product(A, "A", rows), _transposed(A, "A", rows)
+    return rhs, x, product, transpose, _product(M, "M", rows) if M is not None else None, _transposed(M, "M", rows)
+
+
+def is_matrix(A):
+    """Whether its entries are there, rather than products alone."""
     return isinstance(A, (Matrix, np.ndarray, list, tuple)) or hasattr(A, "tocsr") or hasattr(A, "__dlpack__")
 
 
-def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, atol=0.0, maxiter=None, callback=None, comm=None,
-          prepare="", null_space="auto", threads=None, device=None, execution="threads", insist=False, progress=False,
-          **options) -> Result:
+def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any = "auto", M: Any = None, rtol: float | None = None,
+          atol: float = 0.0, maxiter: int | None = None, callback: Callable[[float], Any] | None = None, comm: Any = None,
+          prepare: str = "", null_space: str = "auto", threads: int | None = None, device: str | None = None,
+          execution: str = "threads", insist: bool = False, progress: Any = False, **options: Any) -> Result:
     """Solves A x = b.
 
     Parameters
@@ -113,30 +149,21 @@ def solve(A, b, x0=None, *, method="auto", precond="auto", M=None, rtol=None, at
     communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm)
     if isinstance(A, HMatrix) and communicator.size > 1:
         raise TypeError("M of an HMatrix on several processes, whose vectors are whole on each: its own preconditioners are named with it")
-    if _is_matrix(A) and M is None:
+    if is_matrix(A) and M is None:
         if not isinstance(A, Matrix):
             A = Matrix(A, precond=precond, prepare=prepare, null_space=null_space, comm=communicator, device=device or lies_on or "cpu",
-                       execution=execution, insist=insist, threads=0 if threads is None else threads, columns=1 if np.ndim(b) < 2 else np.shape(b)[1])
+                       execution=execution, insist=insist, threads=0 if threads is None else threads, columns=1 if np.ndim(b) < 2 else max(1, np.shape(b)[1]))
         return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
-    if lies_on:
-        raise TypeError("b lies on a device, where A is to be a matrix and M the name of a preconditioner: functions take vectors of the host, "
-                        "b.get() or b.cpu()")
     if method == "auto":
         method = "gmres"
-    if isinstance(A, Matrix):
-        product, transpose, rows = (lambda x, y: np.copyto(y, A @ x)), None, A.shape[0]
-    else:
-        if isinstance(A, (list, tuple)):
-            A = np.asarray(A)
-        product, transpose = _product(A, "A"), _transposed(A, "A")
-        rows = A.shape[0] if hasattr(A, "shape") else None
-    if precond not in ("auto", "none"):
-        raise TypeError(f"precond={precond!r} is made from a matrix, and A is an operator: give M, which applies it")
-    rhs = _arrays.columns(b, "b", rows)
-    x, guessed = _arrays.guess(x0, rhs)
-    given = {"method": method, "rtol": rtol, "atol": atol, "zero_guess": not guessed, **options}
+    given = {"method": method, "rtol": rtol, "atol": atol, **options}
     if maxiter is not None:
         given["maxiter"] = maxiter
+    if communicator.size > 1 and is_matrix(A) and not isinstance(A, Matrix):
+        A = Matrix(A, comm=communicator)
+    rhs, x, *operators = _arrays.together(communicator, lambda: _operators(A, b, x0, M, precond, lies_on), **given | {"x0 given": x0 is not None, "columns": np.shape(b)[1:]})
+    given["zero_guess"] = x0 is None
     with told(progress, communicator, method, rtol, callback) as monitor:
-        outcome = _core.solve_operator(communicator, product, transpose, _product(M, "M"), _transposed(M, "M"), rhs, x, given, monitor)
+        outcome = _core.solve_operator(communicator, *operators, rhs, x, given, monitor,
+                                       isinstance(A, Matrix), isinstance(M, Preconditioner))
     return Result(outcome, _devices.in_kind(x.reshape(np.shape(b)), b))

@@ -153,7 +153,7 @@ def conductors(mesh, triangles=None, *, potential=1.0, field=0.0, comm=None) -> 
                                            [float(v) for v in np.atleast_1d(potential)], float(field)))
 
 
-def solve(problem, *, testing="collocation", method="auto", precond="auto", rtol=1e-6, progress=False, comm=None, maxiter=None, **options):
+def solve(problem, *, testing="collocation", method="auto", precond="auto", rtol=1e-6, progress=False, comm=None, maxiter=None, **options) -> Charges:
     """The charge density of each triangle: a `Charges`. `problem`: `Conductors`, or a name as of `problem`; **options as of
     `HMatrix`."""
     if not isinstance(problem, Conductors):

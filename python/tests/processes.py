@@ -44,17 +44,55 @@ def broken(v):
     return 2 * v
 
 
-try:
-    r = stretto.solve(broken, B[mine], method="cg", comm=comm)
-    assert comm.rank != comm.size - 1 and not r.converged
-except KeyError:
-    assert comm.rank == comm.size - 1
-refused = comm.allgather(None)
-try:
-    stretto.solve(whole[mine], B[mine], method="cg", comm=comm)
-    refused = ""
-except stretto.InputError as error:
-    refused = str(error)
-assert len(set(comm.allgather(refused))) == 1 and "symmetric" in refused
+for A, M in ((broken, None), (whole[mine], broken), (broken, stretto.Preconditioner(whole[mine], "block_jacobi:ilu0", comm=comm))):
+    try:
+        r = stretto.solve(A, B[mine], method="gmres", M=M, comm=comm)
+        assert comm.rank != comm.size - 1 and not r.converged
+    except KeyError:
+        assert comm.rank == comm.size - 1
+r = stretto.solve(whole[mine], B[mine], M=lambda v: v / 4, comm=comm)
+assert r.converged
+
+
+def refused(call):
+    """What each process is told."""
+    try:
+        call()
+        return comm.allgather("")
+    except (TypeError, ValueError) as error:
+        return comm.allgather(str(error))
+
+
+told = refused(lambda: stretto.solve(whole[mine], B[mine], method="cg", comm=comm))
+assert len(set(told)) == 1 and "symmetric" in told[0]
+# What is wrong on one process alone, or differs, is said on all: none waits for another.
+last, b = comm.rank == comm.size - 1, B[mine, 0]
+solver = stretto.Solver(whole[mine], "bicgstab", comm=comm)
+points_here = points[:499] if last else points
+for call, words in (
+        (lambda: stretto.solve(whole[mine], b[1:] if last else b, comm=comm), "rows, the matrix has"),
+        (lambda: stretto.solve(whole[mine], 1j * b if last else b, comm=comm), "double precision"),
+        (lambda: stretto.solve(1j * whole[mine] if last else whole[mine], b, comm=comm), "double precision"),
+        (lambda: stretto.solve(whole[mine], b, b[1:] if last else b, comm=comm), "x0 has"),
+        (lambda: stretto.solve(lambda v: v, b, M=3 if last else (lambda v: v), comm=comm), "M is int"),
+        (lambda: solver.solve(B[mine] if last else b), "made for 1"),
+        (lambda: solver.matrix @ (b[1:] if last else b), "x has"),
+        (lambda: solver.update_values(1j * whole[mine] if last else whole[mine]), "double precision"),
+        (lambda: stretto.advise(whole[mine], b[1:] if last else b, comm=comm), "rows, the matrix has"),
+        (lambda: K.solve(C[1:] if last else C), "rows, the matrix has"),
+        (lambda: K @ (1j * C if last else C), "double precision"),
+        (lambda: stretto.Matrix.from_triplets([0], [0], ["a" if last else 1.0], 1, comm=comm), "no array of real numbers")):
+    assert all(words in each for each in refused(call)), words
+for call, words in (
+        (lambda: stretto.solve(whole[mine], b, rtol=1e-3 if last else 1e-8, comm=comm), "rtol is 1e-08 on rank 0 and 0.001"),
+        (lambda: stretto.solve(whole[mine], b, b if last else None, comm=comm), "x0 given is False on rank 0 and True"),
+        (lambda: stretto.solve(whole[mine], b, comm=comm, **({"history": True} if last else {})), "history is not given on rank 0"),
+        (lambda: stretto.solve(lambda v: v, b, method="gmres" if last else "cg", comm=comm), "method is cg on rank 0"),
+        (lambda: stretto.HMatrix(points_here, "gaussian", comm=comm), "the shape of points is (500, 2) on rank 0"),
+        (lambda: stretto.problem("poisson2d:9" if last else "poisson2d:8", comm), "name is poisson2d:8 on rank 0"),
+        (lambda: stretto.solve(whole, B, comm=comm), f"{comm.size * 400} × 400")):
+    assert comm.size == 1 or all(words in each for each in refused(call)), words
+x, info = stretto.cg(lambda v: 2 * v, b[:0] if last and comm.size > 1 else b, comm=comm)  # one has no rows
+assert info == 0
 if comm.rank == 0:
     print(f"{comm.size} processes agree")
