@@ -39,7 +39,9 @@ std::vector<std::string> listed(const std::string& text, std::span<const std::st
 
 CLI::Validator one_method() {
     return {[](std::string& text) -> std::string {
-                const auto found = listed(text, names_of(methods(), &Method::name));
+                auto names = names_of(methods(), &Method::name);
+                names.push_back("refine");
+                const auto found = listed(text, names);
                 if (found.size() < 2) return "";
                 return fmt::format("'{}' are several, and each has an option of its own: --method {}", text,
                                    fmt::join(found, " --method "));

@@ -180,7 +180,8 @@ std::string timeline_file(const std::string& prefix, std::string method) {
 
 json run_method(SimulatedSystem& system, const json& job, const std::string& method) {
     const auto began = std::chrono::steady_clock::now();
-    const auto [spec, row, method_options] = choose_method(method);
+    const auto [spec, row, method_options, in_single] = choose_method(method);
+    if (in_single) throw InputError(fmt::format("{}: simulation is of methods in double precision", method));
     const int columns = job.at("columns");
     const int vectors = 2 + row->vectors(method_options, static_cast<bool>(system.M()));
     Comm& comm = system.comm();

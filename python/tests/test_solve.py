@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """stretto.solve, Matrix, Solver, Result."""
 
+import copy
 import json
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -27,6 +29,15 @@ def test_auto(make, rng):
     assert r.converged and r.status == "converged" and r.info == 0 and residual(A, r.x, b) <= 1e-8 and r.residual <= 1e-8
 
 
+@pytest.mark.parametrize("method", ["refine:inner=cg", "gmres:basis=single"])
+def test_single_precision_is_verified_in_double(method, rng):
+    A = spd()
+    b = rng.standard_normal(A.shape[0])
+    for M in ("jacobi:precision=single", lambda r: r / 4):
+        r = stretto.solve(A, b, method=method, M=M, rtol=1e-12)
+        assert r.converged and residual(A, r.x, b) <= 1.0001e-12
+
+
 def test_arrays_of_the_caller_are_not_copied():
     A = sp.csr_matrix(spd())
     from stretto._arrays import rows_of
@@ -47,6 +58,14 @@ def test_a_result_tells():
         r.nothing
 
 
+def test_a_result_is_kept_and_copied():
+    r = stretto.solve(spd(), np.ones(289), method="cg", precond="none", maxiter=3, history=True)
+    for other in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r)):
+        assert np.array_equal(other.x, r.x) and np.array_equal(other.history, r.history)
+        assert (other.status, other.iterations, other.events, other.next) == (r.status, r.iterations, r.events, r.next)
+    assert {"events", "per_iteration", "next", "x"} <= set(dir(r))
+
+
 def test_what_to_do_next():
     r = stretto.solve(indefinite(), np.ones(289), method="cg", precond="none")
     assert not r.converged and r.status == "indefinite_matrix" and r.info < 0
@@ -60,6 +79,7 @@ def test_plot():
     A = spd()
     ax = stretto.solve(A, np.ones(289), method="cg", precond="none", history=True).plot()
     assert ax.get_yscale() == "log" and len(ax.lines[0].get_ydata()) > 1
+    assert stretto.solve(A, np.ones(289), method="cg", history=True).plot() is not ax  # on axes of its own
     with pytest.raises(ValueError, match="history=True"):
         stretto.solve(A, np.ones(289), method="cg").plot()
 
@@ -209,11 +229,34 @@ def test_what_is_refused():
             (lambda: stretto.solve(A, b, nothing=1), TypeError, "there is no option 'nothing'"),
             (lambda: stretto.solve(A, b, M=A, precond="jacobi"), TypeError, "one preconditioner"),
             (lambda: stretto.solve(aslinearoperator(A), b, precond="jacobi"), TypeError, "A is an operator"),
+            (lambda: stretto.solve(A, b, rtol="1e-8"), TypeError, "rtol='1e-8': a number is wanted"),
+            (lambda: stretto.solve(A, b, maxiter=10.5), TypeError, "maxiter=10.5: a whole number"),
+            (lambda: stretto.solve(A, b, history="yes"), TypeError, "history='yes': True or False"),
+            (lambda: stretto.solve(A, b, method=3), TypeError, "method=3: a string"),
+            (lambda: stretto.solve(A, b, threads=-1), TypeError, "threads=-1: a number of threads"),
+            (lambda: stretto.solve(A, ["a"] * 289), TypeError, "b is no array of real numbers"),
+            (lambda: stretto.solve(A, sp.csr_matrix(b)), TypeError, "b is a sparse matrix"),
+            (lambda: stretto.solve(A, np.ones((289, 0))), ValueError, "b has no columns"),
+            (lambda: stretto.solve(A, b, M=sp.eye(5)), ValueError, r"M has the shape \(5, 5\)"),
+            (lambda: stretto.solve(lambda v: v[:3], b), ValueError, r"A returned an array of shape \(3,\)"),
+            (lambda: stretto.solve(lambda v: None, b), TypeError, "what A returned is no array"),
+            (lambda: stretto.solve(lambda v: 1j * v, b), TypeError, "what A returned has numbers of type complex"),
+            (lambda: stretto.solve(aslinearoperator(A.astype(complex)), b), TypeError, "A has numbers of type complex"),
+            (lambda: stretto.solve(None, b), TypeError, "A is NoneType"),
+            (lambda: stretto.gmres(A, b, restart=20), TypeError, "SciPy's restart is m here"),
             (lambda: stretto.solve(3, b), TypeError, "A is int"),
             (lambda: stretto.solve(A, b, comm=3), TypeError, "mpi4py"),
             (lambda: stretto.solve(unsymmetric(), b, method="cg"), stretto.InputError, "symmetric")):
         with pytest.raises(error, match=words):
             call()
+
+
+def test_small_and_plain():
+    """Lists, no rows at all, functions that return columns."""
+    assert np.allclose(stretto.cg([[2.0, 0.0], [0.0, 4.0]], [2.0, 4.0])[0], 1)
+    assert np.allclose(stretto.Matrix([[2.0, 0.0], [0.0, 4.0]]).solve([2.0, 4.0]).x, 1)
+    assert stretto.solve(sp.csr_matrix((0, 0)), np.ones(0)).x.shape == (0,)
+    assert np.allclose(stretto.cg(lambda v: 2 * v.reshape(-1, 1), np.ones(3))[0], 0.5)
 
 
 def test_errors_in_callbacks_come_out():

@@ -10,11 +10,29 @@
 
 namespace stretto {
 
+namespace {
+/// refine:inner=NAME,… is NAME:… in single precision.
+bool take_refine(Spec& spec) {
+    if (spec.name != "refine") return false;
+    const auto inner = std::ranges::find(spec.options, "inner", &std::pair<std::string, std::string>::first);
+    if (inner == spec.options.end())
+        throw InputError(
+            "refine needs a method to run in single precision: type refine:inner=NAME, as in "
+            "refine:inner=cg; options of that method follow");
+    spec.name = inner->second;
+    spec.options.erase(inner);
+    return true;
+}
+}  // namespace
+
 MethodChoice choose_method(const std::string& text) {
     Spec spec = parse_spec(text);
+    bool in_single = take_refine(spec);
     const Method& method = find_method(spec.name);
     Options options(spec, method.options);
-    return {std::move(spec), &method, std::move(options)};
+    if (std::ranges::count(method.options, "basis", &OptionInfo::name) > 0)
+        in_single = in_single || options.choice("basis") == "single";
+    return {std::move(spec), &method, std::move(options), in_single};
 }
 
 void check_flexible(const std::string& text, const std::string& precond) {

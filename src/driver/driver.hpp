@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "in_single.hpp"
 #include "projection.hpp"
 #include "stretto/convergence/columns.hpp"
 #include "stretto/convergence/kept.hpp"
@@ -87,6 +89,13 @@ private:
     const LinearMap<T>& M() const { return transposed_ ? Mt_ : M_; }
 
     int most_vectors(bool preconditioned) const;
+    /// What the methods that may run need of the space; of one in single precision the residual alone.
+    int vectors_at_first(bool preconditioned, bool in_single) const {
+        return in_single ? 1 : most_vectors(preconditioned);
+    }
+    void run_in_double(bool stuck);
+    void leave_single();
+    bool gained_little() const;
     double tolerance(double norm_b) const { return std::max(options_.rtol * norm_b, options_.atol); }
     bool unfinished() const { return !std::ranges::all_of(progress_, &Column::finished); }
     bool interrupted() const { return V_.interrupted() || recorder_.stopped(); }
@@ -122,6 +131,7 @@ private:
     const Method* asked_;
     Options asked_options_;
     SolveOptions options_;
+    AnyOperator<T> A_given_, M_given_;
     Transposed<T> A_transposed_, M_transposed_;
     Space<T> V_;
     LinearMap<T> A_, M_, At_, Mt_;
@@ -130,9 +140,10 @@ private:
     MultiVector<T> best_x_, projected_b_, true_r_, b_, x_;
     std::vector<Column> progress_;
     Columns columns_;
-    Recorder<T> recorder_;
+    Recorder<Number<T>> recorder_;
     Kept kept_;
     Verdict<T> stop_;
+    std::unique_ptr<InSingle> single_;
     Result result_;
 
     // Of the solve under way.
@@ -140,6 +151,7 @@ private:
     const Method* method_;
     Options method_options_;
     bool transposed_ = false, x_is_zero_ = false, residual_is_known_ = false, fell_back_ = false;
+    bool in_single_ = false;
     bool poisoned_ = false;       // the workspace may hold values that are not finite
     PerIteration per_iteration_;  // of the method asked for, once another has taken over
 };

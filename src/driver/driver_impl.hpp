@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "driver.hpp"
-#include "in_words.hpp"
+#include "finish_impl.hpp"
 #include "stretto/comm/collective.hpp"
 
 namespace stretto {
@@ -25,13 +25,6 @@ constexpr int price_of_ending = 2;
 constexpr int price_of_breakdown = 1;
 constexpr int forgiven = 2;  // breakdowns, then a column goes on past what nearly vanishes
 
-/// Which of the columns' statuses is that of all: the first of the worst.
-int severity(Status status) {
-    if (status == Status::converged) return 0;
-    if (status == Status::passed_unverified) return 1;
-    return status == Status::least_squares ? 2 : 3;
-}
-
 /// What goes on where this method cannot; nothing is its own refuge.
 const Method& next(const Method& method, const Options& given) {
     const std::string_view refuge = method.hands_over ? given.choice("refuge") : method.classic;
@@ -47,9 +40,12 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
       asked_(asked.method),
       asked_options_(asked.options),
       options_(options),
+      A_given_(A),
+      M_given_(M),
       A_transposed_(A),
       M_transposed_(M),
-      V_(comm, rows, columns, most_vectors(static_cast<bool>(M)), options.threads, options.formulation, together),
+      V_(comm, rows, columns, vectors_at_first(static_cast<bool>(M), asked.in_single), options.threads,
+         options.formulation, together),
       A_(A, V_, Kernel::apply),
       M_(M, V_, Kernel::precondition),
       At_(A_transposed_, V_, Kernel::apply),
@@ -64,13 +60,13 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
       best_x_(own_.take()),
       progress_(static_cast<std::size_t>(columns)),
       columns_(columns),
-      recorder_(V_, columns_),
+      recorder_(V_.ledger(), columns_),
       stop_(V_, columns_, recorder_, kept_),
       squares_(columns),
       method_(asked_),
       method_options_(asked_options_) {
     result_.columns.resize(progress_.size());
-    result_.parts.reserve(Recorder<T>::most_parts);
+    result_.parts.reserve(Recorder<Number<T>>::most_parts);
     if (null_space_ || left_null_space_) projected_b_ = own_.take();
     V_.watch(options.interrupt);
     if (asked_->hands_over) stop_.keep_direction(own_.take());
@@ -83,6 +79,10 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
         });
     }
     recorder_.tell(options.monitor);
+    if constexpr (std::same_as<T, double>)
+        if (asked.in_single)
+            single_ = std::make_unique<InSingle>(V_, A_given_, M_given_, most_vectors(static_cast<bool>(M)),
+                                                 asked_->transpose, columns_, recorder_, kept_);
 }
 
 /// The most that is stored at once by a method or those that may go on after it.
@@ -130,6 +130,9 @@ void Solver<T>::Driver::begin(const std::string& complaint) {
     result_.verified = true;
     result_.projected = false;
     fell_back_ = false;
+    in_single_ = single_ && !transposed_;
+    if (single_ && !in_single_) V_.grow(most_vectors(static_cast<bool>(M_)));
+    if (in_single_) single_->begin();
     method_ = asked_;
     method_options_ = asked_options_;
     if (poisoned_) V_.clear_workspace();
@@ -150,21 +153,39 @@ void Solver<T>::Driver::attempt(bool stuck) {
     if (poisoned_) V_.clear_workspace();
     residual_is_known_ = residual_is_known_ && !poisoned_;
     poisoned_ = false;
-    stop_.begin(method_options_, stuck,
-                residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt, squares_);
+    if (in_single_ && !residual_is_known_) squares_ = exact_squares(residual_vector());
     const auto began = Clock::now();
     {
         const auto watch = V_.ledger().time(Kernel::small);
         recorder_.begin_run(method_->name);
-        text_of<T> (*method_)(V_, A(), M(), b_, x_, stop_);
+        if (!in_single_)
+            run_in_double(stuck);
+        else if constexpr (std::same_as<T, double>)
+            single_->run(*method_, method_options_, stuck, residual_vector(), x_);
     }
     recorder_.end_run();
     if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
-    result_.vectors = std::max(result_.vectors, V_.workspace().taken());
+    result_.vectors = std::max(result_.vectors, in_single_ ? single_->vectors_taken() : V_.workspace().taken());
     V_.take_back();
     for (const auto& column : columns_)
         poisoned_ = poisoned_ || (column.state == State::broken && column.reason == Status::not_finite);
     verify();
+}
+
+template <class T>
+void Solver<T>::Driver::run_in_double(bool stuck) {
+    stop_.begin(method_options_, stuck,
+                residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt, squares_);
+    text_of<T> (*method_)(V_, A(), M(), b_, x_, stop_);
+}
+
+/// What is left of the residual is for double precision.
+template <class T>
+void Solver<T>::Driver::leave_single() {
+    recorder_.event(fmt::format("{} in single precision gained less than a factor of {}: going on in double",
+                                method_->name, good_gain));
+    in_single_ = residual_is_known_ = false;
+    V_.grow(most_vectors(static_cast<bool>(M_)));
 }
 
 /// Keeps the best iterates that are in x alone, where the next attempt may lose them.
@@ -225,7 +246,7 @@ void Solver<T>::Driver::verify() {
     residual_is_known_ = false;
     if (null_space()) null_space().take_out_of(x_);
     if (believes()) return;
-    if (const auto rr = stop_.recomputed(); rr && all_passed() && !near_rounding()) return take(*rr);
+    if (const auto rr = stop_.recomputed(); rr && !in_single_ && all_passed() && !near_rounding()) return take(*rr);
     const auto rr = exact_squares(residual_vector());
     residual_is_known_ = true;
     take(rr);
@@ -276,17 +297,31 @@ bool Solver<T>::Driver::handed_over(int j, double residual) const {
     return run.state == State::handed_over && residual <= 10 * run.recursive;
 }
 
+/// Whether some column got nowhere, where it did not hand over.
+template <class T>
+bool Solver<T>::Driver::gained_little() const {
+    for (int j = 0; j < V_.width(); ++j) {
+        const auto& column = progress_[static_cast<std::size_t>(j)];
+        if (!column.finished && !(column.gain >= good_gain) && columns_[j].state != State::handed_over) return true;
+    }
+    return false;
+}
+
 /// Decides, after an attempt, what columns end and whether to go on with the classic method. True: some
 /// column got nowhere.
 template <class T>
 bool Solver<T>::Driver::assess() {
     bool stuck = false, asked = false, hand_over = false;
+    if (in_single_ && gained_little() && !interrupted() && !columns_.out_of_iterations()) {
+        leave_single();
+        return false;
+    }
     const bool classic = method_->name == method_->classic;
     for (int j = 0; j < V_.width(); ++j) {
         auto& column = at(j);
         if (column.finished) continue;
         const auto& run = columns_[j];
-        explain(j, run);
+        if (!in_single_) explain(j, run);
         const bool poor = !(column.gain >= good_gain || run.state == State::handed_over);
         const bool broke_down = run.state == State::broken && run.reason == Status::breakdown;
         column.breakdowns = poor && broke_down ? column.breakdowns + 1 : 0;
@@ -324,62 +359,6 @@ void Solver<T>::Driver::go_on_with(const Method& method) {
     method_ = &method;
     method_options_ = options_for(spec_, method);
     for (auto& column : progress_) column.used = 0;
-}
-
-template <class T>
-PerIteration Solver<T>::Driver::per_iteration() const {
-    const int steady = recorder_.steady_iterations();
-    if (steady == 0) return PerIteration(V_.ledger().at(Phase::iteration), columns_.iteration());
-    PerIteration result(recorder_.steady(), steady);
-    result.wall = recorder_.steady_seconds() / steady;
-    return result;
-}
-
-/// Says how a run ended that did not end in convergence.
-template <class T>
-void Solver<T>::Driver::explain(int j, const Columns::Column& run) {
-    const std::string text = end_of_run(run, at(j).last / run.norm_b, method_options_);
-    const int when = run.state == State::passed ? columns_.iteration() : run.ended_at;
-    if (!text.empty()) recorder_.event(when, of_column(j, V_.width()) + text);
-}
-
-template <class T>
-void Solver<T>::Driver::end(int j, Status status) {
-    at(j).finished = true;
-    const auto& run = columns_[j];
-    result_of(j).status = status;
-    result_of(j).iterations = (run.state == State::active ? columns_.iteration() : run.ended_at) - run.waited;
-}
-
-template <class T>
-const Result& Solver<T>::Driver::finish() {
-    for (int j = 0; j < V_.width(); ++j)
-        if (!at(j).finished) end(j, interrupted() ? Status::interrupted : Status::max_iterations);
-    result_.iterations = columns_.iteration();
-    result_.status = Status::converged;
-    for (int j = 0; j < V_.width(); ++j) {
-        if (at(j).last > at(j).residual) restore_best(j);
-        auto& column = result_of(j);
-        const auto& run = columns_[j];
-        const double residual = at(j).residual;
-        column.relative_residual = std::isfinite(residual) ? std::hypot(residual, at(j).outside) / run.norm_b : NAN;
-        column.projected_residual = residual / at(j).norm;
-        column.recursive_residual = run.recursive / run.norm_b;
-        if (severity(column.status) > severity(result_.status)) result_.status = column.status;
-    }
-    if (result_.status == Status::least_squares)
-        recorder_.event(
-            fmt::format("a least-squares solution: of the part of b in the range of A, {:.2e} is left",
-                        std::ranges::max(result_.columns, {}, &ColumnResult::projected_residual).projected_residual));
-    result_.parts = recorder_.parts();
-    std::swap(result_.events, recorder_.events());
-    std::swap(result_.history, recorder_.history());
-    std::swap(result_.true_history, recorder_.true_history());
-    result_.finished_by = method_->name;
-    V_.ledger().trace_to(nullptr);
-    result_.ledger = V_.ledger();
-    result_.per_iteration = fell_back_ ? per_iteration_ : per_iteration();
-    return result_;
 }
 
 }  // namespace stretto

@@ -31,6 +31,10 @@ std::span<const Method* const> methods() {
 const Method& find_method(std::string_view name) {
     const auto found = std::ranges::find(methods(), name, &Method::name);
     if (found != methods().end()) return **found;
+    if (name == "refine")
+        throw InputError(
+            "refine:inner=NAME is a way to solve with another method: it has no iteration of its own to list, "
+            "predict or simulate");
     throw InputError(refusal(fmt::format("there is no method '{}'", name), name, names_of(methods(), &Method::name)));
 }
 

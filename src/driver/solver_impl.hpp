@@ -43,6 +43,15 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
     if (options.threads < 1) throw InputError(fmt::format("{} threads: at least one is needed", options.threads));
 }
 
+/// For hermitian matrices complex vectors are real ones, too.
+template <class T>
+void check_single(const Method& method) {
+    if (std::same_as<T, double> || (std::same_as<T, std::complex<double>> && method.needs != Needs::any)) return;
+    throw InputError(fmt::format(
+        "{} in single precision is for real vectors in the processor's memory, on its threads: leave {} out",
+        method.name, "refine or basis=single"));
+}
+
 }  // namespace
 
 /// Complex vectors, as real ones in pairs: the driver for these, and the operators that it refers to.
@@ -63,7 +72,10 @@ template <class T>
 Solver<T>::Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
                   Index rows, int columns, const SolveOptions& options) {
     const auto asked = choose_method(options.method);
-    agree(comm, [&] { check(comm, *asked.method, A, M, rows, columns, options); });
+    agree(comm, [&] {
+        check(comm, *asked.method, A, M, rows, columns, options);
+        if (asked.in_single) check_single<T>(*asked.method);
+    });
     if (all_max(comm, Global{columns}) != all_min(comm, Global{columns}))
         throw InputError("the ranks disagree on the number of right-hand sides");
     if constexpr (is_complex<T>)

@@ -24,6 +24,7 @@ constinit const Method bicgstab_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = bicgstab<double>,
+    .run_single = bicgstab<float>,
     .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(bicgstab<T>); }),
 };
 

@@ -24,6 +24,7 @@ constinit const Method cg_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = cg<double>,
+    .run_single = cg<float>,
 };
 
 }  // namespace stretto

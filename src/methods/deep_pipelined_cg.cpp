@@ -47,6 +47,7 @@ constinit const Method deep_pipelined_cg_row{
     .options = options,
     .steady = "lmax=NORM,drift=1,growth=1e300,gap=1e300",
     .run = deep_pipelined_cg<double>,
+    .run_single = deep_pipelined_cg<float>,
 };
 
 }  // namespace stretto

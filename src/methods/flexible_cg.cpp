@@ -32,6 +32,7 @@ constinit const Method flexible_cg_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = flexible_cg<double>,
+    .run_single = flexible_cg<float>,
 };
 
 }  // namespace stretto

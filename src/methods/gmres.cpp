@@ -5,9 +5,13 @@
 
 namespace stretto {
 namespace {
+constexpr std::string_view precisions[] = {"double", "single"};
 constexpr OptionInfo options[] = {
-    restart_option,  {"orth", 0, 0, 3, "orthogonalisation", false, GramSchmidt<double>::names},
-    side_option,     {"flexible", 0, 0, 1, "1: the preconditioner may be another one in each use", true},
+    restart_option,
+    {"orth", 0, 0, 3, "orthogonalisation", false, GramSchmidt<double>::names},
+    side_option,
+    {"flexible", 0, 0, 1, "1: the preconditioner may be another one in each use", true},
+    {"basis", 0, 0, 1, "single: all vectors of a cycle in single precision, as by refine", false, precisions},
     patience_option,
 };
 
@@ -34,6 +38,7 @@ constinit const Method gmres_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = gmres<double>,
+    .run_single = gmres<float>,
     .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(gmres<T>); }),
 };
 

@@ -24,6 +24,7 @@ constinit const Method improved_bicgstab_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = improved_bicgstab<double>,
+    .run_single = improved_bicgstab<float>,
     .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(improved_bicgstab<T>); }),
 };
 

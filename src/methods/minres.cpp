@@ -24,6 +24,7 @@ constinit const Method minres_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = minres<double>,
+    .run_single = minres<float>,
 };
 
 }  // namespace stretto

@@ -23,6 +23,7 @@ constinit const Method pipelined_bicgstab_row{
     .hidden_reductions_preconditioned = 2,
     .options = options,
     .run = pipelined_bicgstab<double>,
+    .run_single = pipelined_bicgstab<float>,
     .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_bicgstab<T>); }),
 };
 

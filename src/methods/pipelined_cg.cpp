@@ -31,6 +31,7 @@ constinit const Method pipelined_cg_row{
     .hidden_reductions_preconditioned = 1,
     .options = options,
     .run = pipelined_cg<double>,
+    .run_single = pipelined_cg<float>,
 };
 
 }  // namespace stretto

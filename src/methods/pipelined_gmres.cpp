@@ -32,6 +32,7 @@ constinit const Method pipelined_gmres_row{
     .options = options,
     .steady = "warmup=2",
     .run = pipelined_gmres<double>,
+    .run_single = pipelined_gmres<float>,
     .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_gmres<T>); }),
 };
 

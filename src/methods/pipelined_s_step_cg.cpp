@@ -43,6 +43,7 @@ constinit const Method pipelined_s_step_cg_row{
     .options = options,
     .steady = "lmax=NORM,loss=1,drift=1",
     .run = pipelined_s_step_cg<double>,
+    .run_single = pipelined_s_step_cg<float>,
 };
 
 }  // namespace stretto

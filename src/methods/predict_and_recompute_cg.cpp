@@ -24,6 +24,7 @@ constinit const Method predict_and_recompute_cg_row{
     .hidden_reductions_preconditioned = 1,
     .options = options,
     .run = predict_and_recompute_cg<double>,
+    .run_single = predict_and_recompute_cg<float>,
 };
 
 }  // namespace stretto

@@ -33,6 +33,7 @@ constinit const Method reordered_bicgstab_row{
     .hidden_reductions_preconditioned = 2,
     .options = options,
     .run = reordered_bicgstab<double>,
+    .run_single = reordered_bicgstab<float>,
     .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(reordered_bicgstab<T>); }),
 };
 

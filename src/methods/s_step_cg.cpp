@@ -37,6 +37,7 @@ constinit const Method s_step_cg_row{
     .options = options,
     .steady = "lmax=NORM,loss=1",
     .run = s_step_cg<double>,
+    .run_single = s_step_cg<float>,
 };
 
 }  // namespace stretto

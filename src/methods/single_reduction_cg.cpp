@@ -24,6 +24,7 @@ constinit const Method single_reduction_cg_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = single_reduction_cg<double>,
+    .run_single = single_reduction_cg<float>,
 };
 
 }  // namespace stretto

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "stretto/core/error.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
 #include "surrogate.hpp"
@@ -69,9 +70,9 @@ private:
 int MethodIteration::sums() const { return static_cast<int>(std::ranges::count(events, Step::start, &Event::kind)); }
 
 MethodIteration trace_iteration(const std::string& spec, Formulation formulation, bool preconditioned, bool rows_on) {
-    const Spec parsed = parse_spec(spec);
-    const Method& method = find_method(parsed.name);
-    const Options options(parsed, method.options);
+    const auto [parsed, chosen, options, in_single] = choose_method(spec);
+    if (in_single) throw InputError(fmt::format("{}: the model is of methods in double precision", spec));
+    const Method& method = *chosen;
     const Period period = period_of(method, options);
     MpiComm alone(MPI_COMM_SELF);
     const int most = period.first + 2 * period.iterations;  // the last period may be cut short

@@ -23,6 +23,10 @@ public:
         constexpr int not_the_first = 1;  // which would look after what is in flight
         solve_block(b, not_the_first, r, z, false);
     }
+    OwnedOperator<float> in_single() const override {
+        blocks_.round();
+        return owned<float>(std::make_shared<InSingle>(blocks_));
+    }
     bool symmetric() const override { return blocks_.symmetric(); }
     double bytes(int columns) const override {
         return stored() + 8.0 * blocks_.passes() * columns * static_cast<double>(blocks_.rows());
@@ -33,6 +37,22 @@ public:
     ExplicitInverse explicit_inverse() const override { return blocks_.explicit_inverse(); }
 
 private:
+    struct InSingle {
+        explicit InSingle(const Blocks& of) : blocks(of) {}
+        void apply(MultiVector<float> r, MultiVector<float> z) const {
+            blocks.comm().charge(bytes(r.columns()));
+            blocks.each([&](int b, int thread) {
+                const auto at = static_cast<std::size_t>(blocks.begin(b)) * static_cast<std::size_t>(r.columns());
+                blocks.solve(b, thread, r.data() + at, z.data() + at, r.columns());
+            });
+        }
+        double bytes(int columns) const {
+            return blocks.stored_rounded() +
+                   sizeof(float) * blocks.passes() * columns * static_cast<double>(blocks.rows());
+        }
+        const Blocks& blocks;
+    };
+
     /// The rows of block b, with what A has between them.
     Block block(int b) const {
         const Index begin = blocks_.begin(b), end = blocks_.end(b);

@@ -12,6 +12,8 @@
 namespace stretto {
 namespace {
 
+constexpr std::size_t rows_of_a_piece = 128;
+
 Partition cut(const CsrMatrix<double>& A, int asked) {
     const int most = std::max(1, A.local_rows());
     return Partition::even(A.local_rows(), std::min(most, asked > 0 ? asked : A.threads()));
@@ -34,9 +36,15 @@ void Blocks::factorise(const std::function<Block(int b)>& make) {
             if (kind_.only_symmetric && !block.symmetric())
                 throw InputError(fmt::format("inner={} needs a symmetric matrix: the block of rank {} is not",
                                              kind_.name, comm_->rank()));
-            solvers_[static_cast<std::size_t>(b)] = kind_.make(block, options_);
+            auto& solver = solvers_[static_cast<std::size_t>(b)];
+            solver = kind_.make(block, options_);
+            if (options_.choice("precision") == "double") return;
+            const Repairs repairs = solver->repairs;
+            solver = solver->in_single();
+            solver->repairs = repairs;
         });
     });
+    rounded_.clear();
     passes_ = 0;
     for (const auto& solver : solvers_) passes_ = std::max(passes_, solver->vector_passes());
     remark();
@@ -74,9 +82,21 @@ void Blocks::remark() {
 }
 
 void Blocks::solve(int b, int thread, const double* r, double* z, int m, bool transpose) const {
-    constexpr std::size_t rows_of_a_piece = 128;
     const auto& solver = *solvers_[static_cast<std::size_t>(b)];
     transpose ? solver.solve_transpose(r, z, m) : solver.solve(r, z, m, Pieces(comm_, thread, rows_of_a_piece));
+}
+
+void Blocks::round() const {
+    if (!rounded_.empty()) return;
+    rounded_.resize(solvers_.size());
+    each([&](int b, int) {
+        const auto place = static_cast<std::size_t>(b);
+        rounded_[place] = solvers_[place]->in_single();
+    });
+}
+
+void Blocks::solve(int b, int thread, const float* r, float* z, int m) const {
+    rounded_[static_cast<std::size_t>(b)]->solve(r, z, m, Pieces(comm_, thread, rows_of_a_piece));
 }
 
 ExplicitInverse Blocks::explicit_inverse() const {
@@ -114,9 +134,14 @@ ExplicitInverse Blocks::explicit_inverse() const {
     return inverse;
 }
 
-double Blocks::stored() const {
-    return std::transform_reduce(solvers_.begin(), solvers_.end(), 0.0, std::plus{},
+namespace {
+double bytes_of(const std::vector<std::unique_ptr<LocalSolver>>& solvers) {
+    return std::transform_reduce(solvers.begin(), solvers.end(), 0.0, std::plus{},
                                  [](const auto& solver) { return solver->stored(); });
 }
+}  // namespace
+
+double Blocks::stored() const { return bytes_of(solvers_); }
+double Blocks::stored_rounded() const { return bytes_of(rounded_); }
 
 }  // namespace stretto

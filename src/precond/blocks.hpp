@@ -36,9 +36,14 @@ public:
         });
     }
     void solve(int b, int thread, const double* r, double* z, int m, bool transpose) const;
+    /// The same of vectors in single precision, after round().
+    void solve(int b, int thread, const float* r, float* z, int m) const;
+    /// Rounds the solvers to single precision, for vectors in it.
+    void round() const;
     /// What solve() does, where its blocks are sparse inverses or have at most most_dense_rows rows.
     ExplicitInverse explicit_inverse() const;
     double stored() const;
+    double stored_rounded() const;
     double passes() const { return passes_; }
     const std::vector<std::string>& remarks() const { return remarks_; }
     bool repaired() const { return repaired_; }
@@ -53,6 +58,7 @@ private:
     const LocalSolverKind& kind_;
     Partition parts_;
     std::vector<std::unique_ptr<LocalSolver>> solvers_;
+    mutable std::vector<std::unique_ptr<LocalSolver>> rounded_;
     double passes_ = 0;
     bool repaired_ = false;  // on any rank
     std::vector<std::string> remarks_;

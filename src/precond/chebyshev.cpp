@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <tuple>
+#include <utility>
 
 #include "../sparse/forms/row_sums.hpp"
 #include "kinds.hpp"
@@ -33,64 +36,125 @@ public:
         const double begin = found / options.number("ratio");
         form_.middle = (found + begin) / 2;
         form_.radius = (found - begin) / 2;
+        if (options.choice("precision") == "single") round();
+        rounded_ = static_cast<bool>(single_.op);
     }
 
     void apply(MultiVector<double> r, MultiVector<double> z) const override {
-        run(r, z, [&](MultiVector<double> x, MultiVector<double> y) { A_->apply(x, y); });
+        if (rounded_)
+            run<float>(r, z, single_inverse_,
+                       [&](auto x, auto y, auto& work) { single_.op.apply(x, y, RowWork(work)); });
+        else
+            run<double>(r, z, form_.inverse, [&](auto x, auto y, auto& work) { A_->apply(x, y, RowWork(work)); });
+    }
+    OwnedOperator<float> in_single() const override {
+        round();
+        return owned<float>(std::make_shared<InSingle>(*this));
     }
     /// The transpose of p(D⁻¹A) D⁻¹ is p(D⁻¹Aᵀ) D⁻¹.
     void apply_transpose(MultiVector<double> r, MultiVector<double> z) const override {
-        run(r, z, [&](MultiVector<double> x, MultiVector<double> y) { A_->apply_transpose(x, y); });
+        run<double>(r, z, form_.inverse, [&](auto x, auto y, auto& work) {
+            A_->apply_transpose(x, y);
+            each_share(work);
+        });
     }
-    double bytes(int columns) const override { return form_.degree * A_->bytes(columns) + vector_bytes(columns); }
-    double stored() const override { return 8.0 * static_cast<double>(form_.inverse.size()); }
+    double bytes(int columns) const override {
+        return rounded_ ? form_.degree * single_.op.bytes(columns) + vector_bytes<float, double>(columns)
+                        : form_.degree * A_->bytes(columns) + vector_bytes<double, double>(columns);
+    }
+    double stored() const override {
+        return static_cast<double>(form_.inverse.size() * (rounded_ ? sizeof(float) : sizeof(double)));
+    }
     std::vector<std::string> remarks() const override { return remarks_; }
     ExplicitInverse explicit_inverse() const override { return form_; }
 
 private:
     static constexpr int steps = 12;
 
-    double vector_bytes(int columns) const {
-        return 8.0 * static_cast<double>(form_.inverse.size()) * (form_.degree + 1) * (7.0 * columns + 1);
+    struct InSingle {
+        explicit InSingle(const Chebyshev& of) : M(of) {}
+        void apply(MultiVector<float> r, MultiVector<float> z) const {
+            M.run<float>(r, z, M.single_inverse_,
+                         [&](auto x, auto y, auto& work) { M.single_.op.apply(x, y, RowWork(work)); });
+        }
+        double bytes(int columns) const {
+            return M.form_.degree * M.single_.op.bytes(columns) + M.vector_bytes<float, float>(columns);
+        }
+        const Chebyshev& M;
+    };
+    /// Collective. A and the diagonal in single precision.
+    void round() const {
+        if (single_.op) return;
+        single_ = A_->in_single();
+        single_inverse_.assign(form_.inverse.begin(), form_.inverse.end());
     }
 
-    /// Work vectors for m columns: the residual, the last step, and A times it.
-    struct Work {
-        Buffer<double> residual, step, product;
-    };
+    /// Of work in T on vectors of X.
+    template <class T, class X>
+    double vector_bytes(int columns) const {
+        const auto rows = static_cast<double>(form_.inverse.size());
+        return sizeof(T) * rows * (form_.degree + 1) * (4.0 * columns + 1) +
+               (sizeof(X) - sizeof(T)) * 2 * rows * columns;
+    }
 
-    template <class Product>
-    void run(MultiVector<double> r, MultiVector<double> z, Product&& product) const {
-        A_->comm().charge(vector_bytes(r.columns()));
-        const auto& [residual, step, image] = work_.at(r.columns(), [&] {
-            return Work{Buffer<double>(r.size()), Buffer<double>(r.size()), Buffer<double>(r.size())};
+    /// Work vectors for m columns on those of X: the residual, the last step, the next one, and z where it is of
+    /// another type.
+    template <class T, class X>
+    struct Work {
+        Buffer<T> residual, step, next, sum;
+    };
+    /// Calls work(part, begin, end) for all rows, on the threads that products have them on.
+    template <class Work>
+    void each_share(Work&& work) const {
+        parallel(A_->threads(), [&](int t, int threads) {
+            const Share share(form_.inverse.size(), t, threads);
+            work(t, static_cast<Index>(share.begin), static_cast<Index>(share.end));
         });
-        const MultiVector<double> direction(step.data(), r.rows(), r.columns()),
-            imaged(image.data(), r.rows(), r.columns());
-        auto coefficients = form_.coefficients();
-        const auto rows = [&](auto&& work) {
-            parallel(A_->threads(), [&](int t, int threads) {
-                const Share share(form_.inverse.size(), t, threads);
-                with_columns(r.columns(), [&](auto columns) {
+    }
+
+    /// product(x, y, work): y = A x, and work on its rows while they are in cache.
+    template <class T, class X, class Product>
+    void run(MultiVector<X> r, MultiVector<X> z, const std::vector<T>& inverses, Product&& product) const {
+        constexpr bool converts = !std::same_as<T, X>;
+        A_->comm().charge(vector_bytes<T, X>(r.columns()));
+        const auto& vectors = std::get<Scratch<Work<T, X>>>(work_).at(r.columns(), [&] {
+            return Work<T, X>{Buffer<T>(r.size()), Buffer<T>(r.size()), Buffer<T>(r.size()),
+                              Buffer<T>(converts ? r.size() : 0)};
+        });
+        MultiVector<T> step(vectors.step.data(), r.rows(), r.columns()),
+            next(vectors.next.data(), r.rows(), r.columns());
+        T *const residual = vectors.residual.data(), *sum = vectors.sum.data();
+        if constexpr (!converts) sum = z.data();
+        /// Calls each(k, 1/d) for the elements of rows.
+        const auto elements = [&](auto&& each) {
+            return [&inverses, m = r.columns(), each](int, Index begin, Index end) {
+                with_columns(m, [&](auto columns) {
                     const auto width = static_cast<std::size_t>(columns);
-                    for (auto row = share.begin; row < share.end; ++row)
-                        for (std::size_t j = 0; j < width; ++j) work(row * width + j, form_.inverse[row]);
+                    const T* const inverse = inverses.data();
+#pragma GCC ivdep
+                    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+                        for (std::size_t k = i * width; k < (i + 1) * width; ++k) each(k, inverse[i]);
                 });
-            });
+            };
         };
-        rows([&](std::size_t k, double inverse) {
-            residual[k] = r.data()[k];
-            z.data()[k] = step[k] = inverse / form_.middle * r.data()[k];
-        });
+        auto coefficients = form_.coefficients();
+        each_share(elements(
+            [=, r = r.data(), s = step.data(), first = static_cast<T>(1 / form_.middle)](std::size_t k, T inverse) {
+                residual[k] = static_cast<T>(r[k]);
+                sum[k] = s[k] = inverse * first * residual[k];
+            }));
         for (int i = 0; i < form_.degree; ++i) {
-            product(direction, imaged);
-            const auto [keep, add] = coefficients.next();
-            rows([&, keep = keep, add = add](std::size_t k, double inverse) {
-                residual[k] -= image[k];
-                step[k] = keep * step[k] + add * inverse * residual[k];
-                z.data()[k] += step[k];
+            const auto pair = coefficients.next();
+            const auto rows = elements([=, keep = static_cast<T>(pair.first), add = static_cast<T>(pair.second),
+                                        s = step.data(), n = next.data()](std::size_t k, T inverse) {
+                residual[k] -= n[k];
+                n[k] = keep * s[k] + add * inverse * residual[k];
+                sum[k] += n[k];
             });
+            product(step, next, rows);
+            std::swap(step, next);
         }
+        if constexpr (converts) each_share(elements([=, z = z.data()](std::size_t k, T) { z[k] = sum[k]; }));
     }
 
     /// Collective. Somewhat above the largest real part of an eigenvalue of D⁻¹A, and not above its largest row sum.
@@ -119,7 +183,10 @@ private:
     const CsrMatrix<double>* A_;
     ChebyshevInverse form_;
     std::vector<std::string> remarks_;
-    Scratch<Work> work_;
+    bool rounded_ = false;  // whether it is applied in single precision
+    mutable OwnedOperator<float> single_;
+    mutable std::vector<float> single_inverse_;
+    std::tuple<Scratch<Work<double, double>>, Scratch<Work<float, double>>, Scratch<Work<float, float>>> work_;
 };
 
 }  // namespace

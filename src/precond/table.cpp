@@ -16,8 +16,10 @@
 namespace stretto {
 namespace {
 
+constexpr OptionInfo jacobi_options[] = {precision_option};
 constexpr OptionInfo blocks_option{"blocks", 1, 0, 1e6, "blocks of a rank; 0: one for each thread", true};
-constexpr OptionInfo block_jacobi_options[] = {inner_option, blocks_option, drop_option, fill_option, pattern_option};
+constexpr OptionInfo block_jacobi_options[] = {inner_option, blocks_option,  drop_option,
+                                               fill_option,  pattern_option, precision_option};
 constexpr OptionInfo schwarz_options[] = {
     inner_option,
     {"overlap", 1, 0, 100, "layers of neighbours that a block takes in", true},
@@ -25,13 +27,15 @@ constexpr OptionInfo schwarz_options[] = {
     blocks_option,
     drop_option,
     fill_option,
-    pattern_option};
+    pattern_option,
+    precision_option};
 constexpr OptionInfo chebyshev_options[] = {
     {"degree", 4, 0, 1000, "of the polynomial: products with A", true},
     {"ratio", 30, 1.001, 1e12,
-     "of the interval's ends: it reaches from the largest eigenvalue, estimated, down to that over this"}};
+     "of the interval's ends: it reaches from the largest eigenvalue, estimated, down to that over this"},
+    precision_option};
 constexpr std::string_view amg_cycles[] = {"merged", "hypre"}, amg_coarsenings[] = {"hmis", "pmis"},
-                           amg_precisions[] = {"double", "single"}, amg_updates[] = {"anew", "products", "lagged"};
+                           amg_updates[] = {"anew", "products", "lagged"};
 constexpr OptionInfo amg_options[] = {
     {.name = "cycle",
      .default_value = 0,
@@ -46,7 +50,7 @@ constexpr OptionInfo amg_options[] = {
      .minimum = 0,
      .maximum = 1,
      .help = "merged: of the coarser levels' coefficients",
-     .choices = amg_precisions},
+     .choices = precisions},
     {.name = "update",
      .default_value = 0,
      .minimum = 0,
@@ -111,9 +115,9 @@ std::span<const PreconditionerKind> preconditioners() {
         {.name = "jacobi",
          .title = "the diagonal of A",
          .source = "Jacobi 1845",
-         .options = {},
-         .of_sparse = [](const CsrMatrix<double>& A, const Options&) -> std::unique_ptr<Preconditioner> {
-             return std::make_unique<Jacobi>(A);
+         .options = jacobi_options,
+         .of_sparse = [](const CsrMatrix<double>& A, const Options& options) -> std::unique_ptr<Preconditioner> {
+             return std::make_unique<Jacobi>(A, options.choice("precision") == "single");
          }},
         {.name = "block_jacobi",
          .title = "blocks of each rank, solved exactly or approximately",

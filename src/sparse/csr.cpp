@@ -53,6 +53,19 @@ CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, const GivenRows<T>& row
     });
 }
 
+template <class T>
+template <class Other>
+CsrMatrix<T>::CsrMatrix(const CsrMatrix<Other>& other)
+    : comm_(other.comm_),
+      partition_(other.partition_),
+      storage_(other.storage_),
+      first_(other.first_),
+      nonzeros_(other.nonzeros_),
+      halo_(other.halo_),
+      local_(other.local_) {
+    agree(*comm_, [&] { local_.build_forms(storage_); });
+}
+
 /// What is not of values.
 template <class T>
 template <class Rows>
@@ -135,6 +148,16 @@ void CsrMatrix<T>::update_values(std::span<const T> values) {
         local_.build_forms(storage_);
     });
     if (powers_) powers_ = std::make_shared<const MatrixPowers<T>>(*this, powers_->depth());
+    if constexpr (std::same_as<T, double>)
+        if (single_) single_->update_values(std::vector<float>(values.begin(), values.end()));
+}
+
+template <class T>
+OwnedOperator<float> CsrMatrix<T>::in_single() const
+    requires std::same_as<T, double>
+{
+    if (!single_) single_ = std::shared_ptr<CsrMatrix<float>>(new CsrMatrix<float>(*this));
+    return owned<float>(single_);
 }
 
 template <class T>
@@ -353,6 +376,7 @@ LocalRows<T> CsrMatrix<T>::local() const {
 }
 
 template class CsrMatrix<double>;
+template class CsrMatrix<float>;
 #if STRETTO_COMPLEX
 template class CsrMatrix<std::complex<double>>;
 #endif

@@ -92,6 +92,7 @@ void Halo<T>::add_back(T* y, int m) const {
 }
 
 template class Halo<double>;
+template class Halo<float>;
 #if STRETTO_COMPLEX
 template class Halo<std::complex<double>>;
 #endif

@@ -80,6 +80,29 @@ LocalMatrix<T>::LocalMatrix(const GivenRows<T>& rows, Global first, std::span<co
     values_ = rows.values.data();
 }
 
+template <class T>
+template <class Other>
+LocalMatrix<T>::LocalMatrix(const LocalMatrix<Other>& other)
+    : rows_(other.rows_),
+      halo_below_(other.halo_below_),
+      start_(other.start_),
+      columns_(other.columns_),
+      own_values_(other.nonzeros() + nonzeros_ahead),
+      interior_(other.interior_),
+      interface_(other.interface_),
+      form_(other.form_.size()) {
+    values_ = own_values_.data();
+    each_part([&](std::size_t part) {
+        const auto convert = [&](Index begin, Index end) {
+            for (Index k = start_[begin]; k < start_[end]; ++k)
+                own_values_.data()[k] = static_cast<T>(other.values_[k]);
+        };
+        for (const auto [begin, end] : interior_[part]) convert(begin, end);
+        for (const auto& each : interface_[part]) convert(each.row, each.row + 1);
+    });
+    count_forms();
+}
+
 /// Deals interior rows and interface rows to the parts, so that either kind is balanced: a part waits for the
 /// others between the two.
 template <class T>
@@ -271,6 +294,8 @@ void LocalMatrix<T>::count_forms() {
 }
 
 template class LocalMatrix<double>;
+template class LocalMatrix<float>;
+template LocalMatrix<float>::LocalMatrix(const LocalMatrix<double>&);
 #if STRETTO_COMPLEX
 template class LocalMatrix<std::complex<double>>;
 #endif

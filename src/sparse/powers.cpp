@@ -169,6 +169,7 @@ void MatrixPowers<T>::apply(const Panel<T>& v, int first, int count, const Small
 }
 
 template class MatrixPowers<double>;
+template class MatrixPowers<float>;
 #if STRETTO_COMPLEX
 template class MatrixPowers<std::complex<double>>;
 #endif

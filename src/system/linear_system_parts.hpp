@@ -46,6 +46,7 @@ public:
     std::vector<std::string> remarks() const override { return now_->remarks(); }
     bool repaired() const override { return now_->repaired(); }
     bool update() override { return now_ && now_->update(); }
+    OwnedOperator<float> in_single() const override { return now_->in_single(); }
 
 private:
     std::unique_ptr<Preconditioner> now_;

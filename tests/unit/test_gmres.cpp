@@ -218,7 +218,7 @@ struct CycleTest : testing::TestWithParam<std::tuple<std::string, bool>> {
             inverse(preconditioned ? AnyOperator<double>(jacobi) : AnyOperator<double>(), V, Kernel::precondition);
         Values b(A, 2, random_values), x(A, 2);
         Columns columns(2);
-        Recorder<double> recorder(V, columns);
+        Recorder<double> recorder(V.ledger(), columns);
         Kept kept;
         Verdict<double> stop(V, columns, recorder, kept);
         const Spec parsed = parse_spec(spec);

@@ -220,7 +220,7 @@ TEST(Parts, TellIterationsOfAPaperFromThoseBeforeAndFromOtherLoops) {
     MpiComm comm;
     Space<double> V(comm, 4, 1, 1, 1, Formulation::merged);
     Columns columns(1);
-    Recorder<double> recorder(V, columns);
+    Recorder<double> recorder(V.ledger(), columns);
     columns.reset(100);
     recorder.reset();
     const auto iterate = [&](int k, Phase phase, int products) {

@@ -26,6 +26,7 @@ constinit const Method my_method_row{
     .hidden_reductions_preconditioned = 0,
     .options = options,
     .run = my_method<double>,
+    .run_single = my_method<float>,
 };
 
 }  // namespace stretto

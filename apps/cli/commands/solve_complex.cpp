@@ -82,7 +82,7 @@ std::string chosen_precond(const std::string& text, const ComplexStructure& stru
 
 /// Throws InputError where the method cannot be right.
 void check_needs(const std::string& text, const ComplexStructure& structure, const ComplexPreconditioner* M) {
-    const auto [spec, method, options] = choose_method(text);
+    const auto [spec, method, options, in_single] = choose_method(text);
     if (method->needs == Needs::any) return;
     if (!structure.hermitian)
         throw InputError(

@@ -33,6 +33,7 @@ public:
         int lost_at = 0;  ///< the first of them
         bool lenient = false;  ///< only exact zeros count as vanished: beginning again has led nowhere, going on may
         int waited = 0;        ///< iterations that others went on for after it had ended, in runs before this one
+        double unit = 1;       ///< what norms are given in
     };
 
     explicit Columns(int width) : columns_(static_cast<std::size_t>(width)) {}
@@ -69,6 +70,15 @@ public:
             column.marked_at = iteration_;
             column.idle = column.lost = 0;
         }
+    }
+    /// Gives the norms of a column in another unit.
+    void measure_in(int j, double unit) {
+        auto& column = (*this)[j];
+        const double by = column.unit / unit;
+        for (double* norm : {&column.target, &column.norm_b, &column.initial, &column.start, &column.recursive,
+                             &column.mark, &column.restart})
+            *norm *= by;
+        column.unit = unit;
     }
     void end_column(int j, State state, Status reason = Status::breakdown) {
         (*this)[j].state = state;

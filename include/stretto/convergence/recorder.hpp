@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "stretto/convergence/columns.hpp"
-#include "stretto/execute/space.hpp"
+#include "stretto/measure/ledger.hpp"
+#include "stretto/statements/scalars.hpp"
 
 namespace stretto {
 
@@ -46,18 +47,18 @@ struct IterationInfo {
 using Monitor = std::function<bool(const IterationInfo&)>;
 
 /// Keeps what a solve tells of its iterations: residuals, what a steady iteration costs, what each was, events; tells
-/// the monitor.
-template <class T>
+/// the monitor. Y: the type of sums.
+template <class Y>
 class Recorder {
 public:
-    Recorder(Space<T>& V, const Columns& columns)
-        : V_(V), columns_(columns), residuals_(static_cast<std::size_t>(columns.size())) {
+    Recorder(const Ledger& ledger, const Columns& columns)
+        : ledger_(ledger), columns_(columns), residuals_(static_cast<std::size_t>(columns.size())) {
         parts_.reserve(most_parts);
     }
 
     void keep_history() { keep_history_ = true; }
     /// Keeps what `squares` returns after every iteration, too: ‖b − Ax‖² of all columns. Collective.
-    void keep_true_history(std::function<Scalars<T>()> squares) { true_squares_ = std::move(squares); }
+    void keep_true_history(std::function<ScalarsOf<Y>()> squares) { true_squares_ = std::move(squares); }
     void tell(Monitor monitor) { monitor_ = std::move(monitor); }
 
     /// A new solve.
@@ -83,8 +84,8 @@ public:
     /// Called at the same place of each iteration of a loop: what the iterations did between one call and the next is
     /// the exact cost of an iteration, without the way into the loop and out of it.
     void sample_iteration() {
-        if (V_.ledger().phase() != Phase::iteration) return;
-        const Counts& now = V_.ledger().at(Phase::iteration);
+        if (ledger_.phase() != Phase::iteration) return;
+        const Counts& now = ledger_.at(Phase::iteration);
         const auto time = Clock::now();
         if (sampled_run_ == columns_.run()) {
             steady_ += now;
@@ -98,7 +99,7 @@ public:
     }
     /// Counts what a method did in its last n iterations, since `start`, when its counts were `before`.
     void count(const Counts& before, int n, Clock::time_point start) {
-        steady_ += V_.ledger().at(Phase::iteration);
+        steady_ += ledger_.at(Phase::iteration);
         steady_ -= before;
         steady_iterations_ += n;
         steady_seconds_ += to_seconds(Clock::now() - start);
@@ -138,14 +139,14 @@ public:
             book();
         }
         if (keep_history_ && done > 0)
-            for (const auto& column : columns_) history_.push_back(column.recursive);
+            for (const auto& column : columns_) history_.push_back(column.recursive * column.unit);
         if (!monitor_) return;
         IterationInfo info{done, 0, 0, residuals_};
         const bool ended = !columns_.any_active();
         for (int j = 0; j < columns_.size(); ++j) {
             const auto& column = columns_[j];
-            residuals_[static_cast<std::size_t>(j)] = done > 0 ? column.recursive : column.initial;
-            const double relative = residuals_[static_cast<std::size_t>(j)] / column.norm_b;
+            const double residual = done > 0 ? column.recursive : column.initial, relative = residual / column.norm_b;
+            residuals_[static_cast<std::size_t>(j)] = residual * column.unit;
             if ((ended || columns_.active(j)) && relative > info.relative_residual) {
                 info.relative_residual = relative;
                 info.target = column.target / column.norm_b;
@@ -168,14 +169,16 @@ public:
     void repeat_true() {
         if (!true_squares_) return;
         const bool first = true_history_.empty();
-        for (int j = 0; j < columns_.size(); ++j) true_history_.push_back(first ? columns_[j].restart : last_true());
+        for (int j = 0; j < columns_.size(); ++j)
+            true_history_.push_back(first ? columns_[j].restart * columns_[j].unit : last_true());
     }
-    void correct_true(const Scalars<T>& rr) {
+    void correct_true(const ScalarsOf<Y>& rr) {
         if (true_history_.empty()) return;
         const auto row = true_history_.size() - residuals_.size();
         for (int j = 0; j < columns_.size(); ++j)
             if (columns_.active(j))
-                true_history_[row + static_cast<std::size_t>(j)] = std::sqrt(double{real_part(rr[j])});
+                true_history_[row + static_cast<std::size_t>(j)] =
+                    std::sqrt(double{real_part(rr[j])}) * columns_[j].unit;
     }
     std::vector<double>& history() { return history_; }
     std::vector<double>& true_history() { return true_history_; }
@@ -198,7 +201,7 @@ private:
 
     /// An iteration of the paper has products of its own; where the last had none at all, it is one of a block.
     void classify() {
-        const auto products = [&](Phase phase) { return V_.ledger().at(phase).applies; };
+        const auto products = [&](Phase phase) { return ledger_.at(phase).applies; };
         const auto before = std::exchange(products_, {products(Phase::setup), products(Phase::iteration)});
         if (products_ != before) warm_up_ = products_.second == before.second;
     }
@@ -208,7 +211,7 @@ private:
         auto part = std::ranges::find_if(parts_, is_this);
         if (part == parts_.end()) part = parts_.insert(part, {loop_, warm_up_, 0, {}, 0});
         Counts all;
-        for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) all += V_.ledger().at(phase);
+        for (const auto phase : {Phase::setup, Phase::iteration, Phase::safeguard}) all += ledger_.at(phase);
         const auto now = Clock::now();
         part->counts += all;
         part->counts -= booked_;
@@ -222,14 +225,14 @@ private:
     /// The last value of the column whose next one is to be kept.
     double last_true() const { return true_history_[true_history_.size() - residuals_.size()]; }
 
-    Space<T>& V_;
+    const Ledger& ledger_;
     const Columns& columns_;
     Counts sampled_, steady_;
     int sampled_run_ = -1, steady_iterations_ = 0;
     double steady_seconds_ = 0;
     Clock::time_point sampled_at_;
     bool keep_history_ = false, stopped_ = false;
-    std::function<Scalars<T>()> true_squares_;
+    std::function<ScalarsOf<Y>()> true_squares_;
     Monitor monitor_;
     std::vector<double> residuals_, history_, true_history_;
     std::vector<Part> parts_;

@@ -28,7 +28,7 @@ class Verdict {
 public:
     using State = Columns::State;
 
-    Verdict(Space<T>& V, Columns& columns, Recorder<T>& recorder, Kept& kept)
+    Verdict(Space<T>& V, Columns& columns, Recorder<Number<T>>& recorder, Kept& kept)
         : V_(V), columns_(columns), recorder_(recorder), kept_(kept) {}
 
     /// x has been updated k times in this run of the loop; rr are the squared norms of its recursive
@@ -304,7 +304,7 @@ private:
 
     Space<T>& V_;
     Columns& columns_;
-    Recorder<T>& recorder_;
+    Recorder<Number<T>>& recorder_;
     Kept& kept_;
     Options options_{Spec{}, {}};
     int patience_ = 0;

@@ -9,9 +9,10 @@ namespace stretto {
 
 /// What a specification NAME[:key=value,…] asks for.
 struct MethodChoice {
-    Spec spec;
+    Spec spec;  ///< of the method that runs
     const Method* method;
     Options options;
+    bool in_single = false;  ///< its vectors are in single precision, and what it finds is refined
 };
 
 /// Throws InputError that lists the methods there are, or names an option that it does not take.

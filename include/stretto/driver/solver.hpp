@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -45,6 +46,10 @@ struct SolveOptions {
 template <class T>
 struct InPairs;
 
+/// Vectors in single precision are a way to solve: methods `refine:inner=NAME`.
+template <class T>
+inline constexpr bool solves_for = scalar_is_built<T> && !std::same_as<T, float>;
+
 /// Set up once, solves many times A X = B for m columns, right-preconditioned by M (which applies M⁻¹; Identity{}:
 /// none). Owns the method's vectors: only its first solve allocates. What the method learns of A, shifts and Ritz
 /// values, stays from solve to solve. A and M are held by reference.
@@ -57,7 +62,7 @@ struct InPairs;
 /// they are compiled for real vectors, in which each complex number is a pair. A null space is not removed.
 template <class T>
 class Solver {
-    static_assert(scalar_is_built<T>, "this scalar is not built in: Solver<double>, Solver<std::complex<double>>");
+    static_assert(solves_for<T>, "this scalar is not built in: Solver<double>, Solver<std::complex<double>>");
 
 public:
     /// Collective. `rows`: of this rank. Throws InputError, on every rank alike, for wrong sizes or options and for an
@@ -92,7 +97,7 @@ template <class T>
 Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
              std::type_identity_t<MultiVector<const T>> b, std::type_identity_t<MultiVector<T>> x,
              const SolveOptions& options = {}) {
-    static_assert(scalar_is_built<T>, "this scalar is not built in: solve<double>, solve<std::complex<double>>");
+    static_assert(solves_for<T>, "this scalar is not built in: solve<double>, solve<std::complex<double>>");
     return Solver<T>(comm, A, M, b.rows(), b.columns(), options).solve(b, x);
 }
 

@@ -5,7 +5,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/arena.hpp"
@@ -29,38 +31,39 @@ public:
     /// Collective (the rows before this rank's are counted). `vectors`: how many may be taken. `together`: columns that
     /// a right-hand side has in them, two where they are complex vectors and all scalars are real.
     Space(Comm& comm, Index rows, int columns, int vectors, int threads, Formulation formulation, int together = 1)
-        : comm_(comm),
-          rows_(rows),
-          together_(together),
-          first_row_(comm.sum_before(rows)),
-          sums_(comm, columns, reals_in<T>),
-          executor_(columns * together, threads, formulation, &comm, &sums_.ledger),
-          workspace_(executor_, rows, columns * together, vectors) {
-        if constexpr (requires { executor_.take_together(together); }) executor_.take_together(together);
-        if constexpr (requires(const double* dots) { executor_.arrive(dots); })
-            sums_.arrive = [this](const double* dots) { executor_.arrive(dots); };
+        : Space(comm, rows, comm.sum_before(rows), std::make_shared<SumState>(comm, columns, reals_in<T>), vectors,
+                threads, formulation, together) {}
+    /// The same rows and columns with values of another type: frozen together, with one account, interrupted alike.
+    template <class Other>
+    Space(Space<Other>& beside, int vectors)
+        : Space(beside.comm_, beside.rows_, beside.first_row_, beside.sums_, vectors, beside.executor_.threads(),
+                beside.executor_.formulation(), beside.together_) {
+        interrupt_ = beside.interrupt_;
     }
     Space(const Space&) = delete;
 
     Comm& comm() const { return comm_; }
-    Ledger& ledger() { return sums_.ledger; }
-    const Ledger& ledger() const { return sums_.ledger; }
+    Ledger& ledger() { return sums_->ledger; }
+    const Ledger& ledger() const { return sums_->ledger; }
     Index rows() const { return rows_; }
     Global first_row() const { return first_row_; }
-    int width() const { return sums_.columns; }          ///< right-hand sides
+    int width() const { return sums_->columns; }         ///< right-hand sides
     int columns() const { return width() * together_; }  ///< of the vectors
 
     MultiVector<T> vector() { return workspace_.take(); }
+    int threads() const { return executor_.threads(); }
     /// The next `count` vectors.
     Panel<T> panel(int count) { return workspace_.take_panel(count); }
     /// Makes room for panels of `left` vectors times `right` others: no iteration allocates then.
     void reserve_products(int left, int right) {
         const auto products = static_cast<std::size_t>(left) * static_cast<std::size_t>(right);
-        sums_.reserve(products);
+        sums_->reserve(products);
         executor_.reserve(products);
     }
     Scalars<T> scalars(Number<T> value = {}) const { return Scalars<T>(width(), value); }
     Workspace<T>& workspace() { return workspace_; }
+    /// Makes room for so many vectors, all zero; those taken are gone.
+    void grow(int vectors) { workspace_.grow(executor_, vectors); }
     /// For the small things of a method. Its own after the method has returned.
     Arena& memory() { return memory_; }
 
@@ -94,10 +97,10 @@ public:
     /// Watches a flag that may be raised at any time (by a signal handler); all ranks see it at the same
     /// wait.
     void watch(const std::atomic<bool>* interrupt) { interrupt_ = interrupt; }
-    bool interrupted() const { return sums_.interrupted; }
+    bool interrupted() const { return sums_->interrupted; }
     /// Says of what this rank was given that it is wrong; all ranks know at the next wait.
     void refuse() { refuses_ = true; }
-    bool refused() const { return sums_.refused; }
+    bool refused() const { return sums_->refused; }
 
     template <class... Vectors>
     void clear(const Vectors&... v) const {
@@ -122,12 +125,12 @@ public:
     /// Freezes a column: clears it in every vector. Its dot products are zero from now on, hence its
     /// coefficients (Scalars), hence its solution stays as it is.
     void freeze(int column) {
-        sums_.frozen.push_back(column);
+        sums_->frozen.push_back(column);
         for (int k = 0; k < workspace_.capacity(); ++k) clear_column(workspace_[k], column);
     }
     /// Clears the frozen columns of a vector that was computed from x or b.
     void clear_frozen(MultiVector<T> v) const {
-        for (const int column : sums_.frozen) clear_column(v, column);
+        for (const int column : sums_->frozen) clear_column(v, column);
     }
     /// Clears all vectors: for those that hold what is not finite, which zero times a number does not end.
     void clear_workspace() {
@@ -137,15 +140,31 @@ public:
     void take_back() {
         workspace_.release();
         memory_.reset();
-        sums_.frozen.clear();
+        sums_->frozen.clear();
     }
     /// A new solve: an empty account.
     void reset() {
-        sums_.ledger = {};
-        sums_.interrupted = sums_.refused = refuses_ = false;
+        sums_->ledger = {};
+        sums_->interrupted = sums_->refused = refuses_ = false;
     }
 
 private:
+    template <class>
+    friend class Space;
+    Space(Comm& comm, Index rows, Global first_row, std::shared_ptr<SumState> sums, int vectors, int threads,
+          Formulation formulation, int together)
+        : comm_(comm),
+          rows_(rows),
+          together_(together),
+          first_row_(first_row),
+          sums_(std::move(sums)),
+          executor_(width() * together, threads, formulation, &comm, &sums_->ledger),
+          workspace_(executor_, rows, width() * together, vectors) {
+        if constexpr (requires { executor_.take_together(together); }) executor_.take_together(together);
+        if constexpr (requires(const double* dots) { executor_.arrive(dots); })
+            sums_->arrive = [this](const double* dots) { executor_.arrive(dots); };
+    }
+
     /// Its address tells groups apart.
     template <class... S>
     static constexpr char one_of = 0;
@@ -155,14 +174,14 @@ private:
         constexpr int K = dots_of<S...>;
         static_assert(K > 0, "no dot product to start: V.run(…)");
         const int count = count_dots(statements...);
-        const std::size_t size = sums_.size_of(static_cast<std::size_t>(count));
-        auto& slot = sums_.take(size + 1);
+        const std::size_t size = sums_->size_of(static_cast<std::size_t>(count));
+        auto& slot = sums_->take(size + 1);
         work(slot.mine.data());
         const bool interrupts = interrupt_ && interrupt_->load(std::memory_order_relaxed);
         slot.mine[size] = interrupts * SumState::interrupt + refuses_ * SumState::refusal;
         ++ledger().now().reductions;
         ledger().step(Step::start, count_dots<Said::unguarded>(statements...), slot.number);
-        return InFlight<T, K>(sums_, slot, count);
+        return InFlight<T, K>(*sums_, slot, count);
     }
 
     template <class Product, class... S>
@@ -204,7 +223,7 @@ private:
     Index rows_;
     int together_;
     Global first_row_;
-    SumState sums_;
+    std::shared_ptr<SumState> sums_;
     ExecutorFor<T> executor_;
     Workspace<T> workspace_;
     Arena memory_;

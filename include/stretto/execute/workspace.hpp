@@ -48,6 +48,10 @@ public:
     MultiVector<T> operator[](int k) const {
         return {slab_.data() + static_cast<std::size_t>(k) * stride_, rows_, columns_};
     }
+    /// Makes room for so many, all zero; those taken are gone.
+    void grow(const ExecutorFor<T>& executor, int vectors) {
+        if (vectors > capacity_) *this = Workspace(executor, rows_, columns_, vectors);
+    }
     /// Gives all back, as they are.
     void release() { taken_ = 0; }
 

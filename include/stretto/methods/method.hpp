@@ -63,6 +63,7 @@ struct Method {
     /// stands for a bound of the eigenvalues of A M⁻¹.
     std::string_view steady{};
     MethodText<double> run;
+    MethodText<float> run_single;
     /// Where scalars are complex; for a hermitian A, and so for all methods that need one, they are real.
     MethodText<std::complex<double>> run_complex = nullptr;
 };

@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <type_traits>
 
@@ -16,6 +17,15 @@ namespace stretto {
 /// No preconditioner. Methods share vectors that are equal then (u is r, …), so it costs nothing.
 struct Identity {};
 
+template <class T>
+class AnyOperator;
+
+/// An operator and what it refers to.
+template <class T>
+struct OwnedOperator {
+    AnyOperator<T> op;
+    std::shared_ptr<const void> owner;
+};
 /// A square linear operator, or a preconditioner, on the rows of this rank. Called on all ranks together.
 ///
 ///   apply(x, y)            y = A x (or y = M⁻¹ x) for vectors of any number of columns; x and y are disjoint
@@ -31,6 +41,10 @@ struct Identity {};
 ///   varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
+///
+///   in_single()            an OwnedOperator<float>, the same operator for vectors in single precision, which follows
+///   it
+///                          to other values; called anew for each solve, and one that holds no operator is none
 ///
 /// Its type is forgotten here, so that a method is compiled once. Holds a pointer to it.
 template <class T>
@@ -77,6 +91,8 @@ public:
             residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
                 static_cast<const Op*>(self)->residual(b, x, r);
             };
+        if constexpr (std::same_as<T, double> && requires { op.in_single(); })
+            in_single_ = [](const void* self) { return static_cast<const Op*>(self)->in_single(); };
         bool transpose = true;
         if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
         if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })
@@ -124,6 +140,8 @@ public:
     /// r = b − A x in twice the precision, where the operator has that.
     bool has_residual() const { return residual_; }
     void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const { residual_(op_, b, x, r); }
+    /// The operator for vectors in single precision, where it has that; else one that is none.
+    OwnedOperator<float> in_single() const;
     bool finishes_later() const { return start_apply_; }
     /// apply, with work on rows of y as soon as they are there, in so many parts; none: it cannot.
     void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { apply_with_(op_, x, y, work); }
@@ -148,11 +166,22 @@ private:
     Pending (*start_apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*residual_)(const void*, MultiVector<T>, MultiVector<T>, MultiVector<T>) = nullptr;
+    OwnedOperator<float> (*in_single_)(const void*) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
     int (*prepare_powers_)(const void*, int) = nullptr;
     void (*apply_powers_)(const void*, const Panel<T>&, int, int, const SmallMatrix<T>&) = nullptr;
     std::optional<Index> local_rows_;
     bool varies_ = false;
 };
+
+template <class T>
+OwnedOperator<float> AnyOperator<T>::in_single() const {
+    return in_single_ ? in_single_(op_) : OwnedOperator<float>{};
+}
+/// An operator on vectors of T, and what keeps it.
+template <class T, class Op>
+OwnedOperator<T> owned(std::shared_ptr<Op> op) {
+    return {AnyOperator<T>(*op), op};
+}
 
 }  // namespace stretto

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stretto/execute/row_work.hpp"
+#include "stretto/operators/any_operator.hpp"
 #include "stretto/operators/explicit_inverse.hpp"
 #include "stretto/statements/multivector.hpp"
 
@@ -40,6 +41,9 @@ public:
     /// Collective. Follows the matrix that it was made from, and which must still be there, to new values in the same
     /// places. False: it cannot, and is to be made anew. Throws InputError as when it is made.
     virtual bool update() { return false; }
+    /// Collective. The same rounded to single precision, for vectors in it; none: vectors are converted. To be asked
+    /// for again after update().
+    virtual OwnedOperator<float> in_single() const { return {}; }
     /// Its numbers as they are now, where they are of one of the kinds there and few enough to be written down.
     virtual ExplicitInverse explicit_inverse() const { return {}; }
 };

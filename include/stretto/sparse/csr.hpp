@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <span>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "stretto/comm/comm.hpp"
 #include "stretto/core/types.hpp"
 #include "stretto/execute/row_work.hpp"
+#include "stretto/operators/any_operator.hpp"
 #include "stretto/sparse/distributed_rows.hpp"
 #include "stretto/sparse/given_rows.hpp"
 #include "stretto/sparse/halo.hpp"
@@ -79,6 +81,10 @@ public:
     /// ranks is sent there and added. One thread; meant for methods that need it once.
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const;
 
+    /// Collective the first time. The matrix rounded to single precision, for vectors in it; update_values is for both.
+    OwnedOperator<float> in_single() const
+        requires std::same_as<T, double>;
+
     Comm& comm() const { return *comm_; }
     const Partition& partition() const { return partition_; }
     Global rows() const { return partition_.rows(); }
@@ -114,6 +120,12 @@ public:
     LocalRows<T> local() const;
 
 private:
+    template <class>
+    friend class CsrMatrix;
+    /// The same with its values as T. Columns stay where `other` has them.
+    template <class Other>
+    explicit CsrMatrix(const CsrMatrix<Other>& other);
+
     template <class Rows>
     void plan(const Rows& rows, int threads);
     template <class Rows>
@@ -133,9 +145,11 @@ private:
     Halo<T> halo_;
     LocalMatrix<T> local_;
     mutable std::shared_ptr<const MatrixPowers<T>> powers_;
+    mutable std::shared_ptr<CsrMatrix<float>> single_;
 };
 
 extern template class CsrMatrix<double>;
+extern template class CsrMatrix<float>;
 #if STRETTO_COMPLEX
 extern template class CsrMatrix<std::complex<double>>;
 #endif

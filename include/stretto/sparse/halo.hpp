@@ -20,6 +20,12 @@ public:
     Halo() = default;
     /// Collective. `needed`: global rows of other ranks, increasing. `comm` must outlive the halo.
     Halo(Comm& comm, const Partition& partition, std::vector<Global> needed);
+    /// That of other values.
+    template <class Other>
+    explicit Halo(const Halo<Other>& other) : comm_(other.comm_), rows_(other.rows_), send_rows_(other.send_rows_) {
+        for (const auto& [rank, begin, end] : other.receives_) receives_.push_back({rank, begin, end});
+        for (const auto& [rank, begin, end] : other.sends_) sends_.push_back({rank, begin, end});
+    }
 
     const std::vector<Global>& rows() const { return rows_; }
     Index size() const { return static_cast<Index>(rows_.size()); }
@@ -43,6 +49,8 @@ public:
     void add_back(T* y, int m) const;
 
 private:
+    template <class>
+    friend class Halo;
     struct Neighbour {
         int rank;
         Index begin, end;  // in rows_ or in send_rows_
@@ -61,6 +69,7 @@ private:
 };
 
 extern template class Halo<double>;
+extern template class Halo<float>;
 #if STRETTO_COMPLEX
 extern template class Halo<std::complex<double>>;
 #endif

@@ -17,6 +17,11 @@
 
 namespace stretto {
 
+/// A row with halo columns: those at halo_begin and behind.
+struct InterfaceRow {
+    Index row, halo_begin;
+};
+
 /// The rows of one rank in local numbering, dealt to threads, and their products. Compressed rows with 32-bit columns,
 /// the owned ones numbered 0 … rows() − 1, those of other ranks (the halo) from rows() on. A row holds its owned
 /// columns first and its halo columns after them, each in increasing global order, so that its sum is two loops without
@@ -30,6 +35,9 @@ public:
     /// are, with their values.
     LocalMatrix(const LocalRows<T>& rows, Global first, std::span<const Global> halo, int threads);
     LocalMatrix(const GivenRows<T>& rows, Global first, std::span<const Global> halo, int threads);
+    /// The same with its values as T, in compressed rows. Columns stay where `other` has them.
+    template <class Other>
+    explicit LocalMatrix(const LocalMatrix<Other>& other);
 
     /// Those of the rows in the order of global columns. Forgets the forms.
     void store_values(std::span<const T> values);
@@ -82,9 +90,8 @@ private:
     /// for so many nonzeros ahead (measured with 7 points: 256 is best for m = 1, 128 to 512 within 5 %).
     static constexpr std::size_t nonzeros_ahead = 256;
 
-    struct InterfaceRow {
-        Index row, halo_begin;  // positions from halo_begin to the end of the row are halo columns
-    };
+    template <class>
+    friend class LocalMatrix;
 
     template <class Rows>
     void deal_rows(const Rows& rows, Global first, int threads);
@@ -109,6 +116,7 @@ private:
 };
 
 extern template class LocalMatrix<double>;
+extern template class LocalMatrix<float>;
 #if STRETTO_COMPLEX
 extern template class LocalMatrix<std::complex<double>>;
 #endif

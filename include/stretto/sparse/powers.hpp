@@ -43,6 +43,7 @@ private:
 };
 
 extern template class MatrixPowers<double>;
+extern template class MatrixPowers<float>;
 #if STRETTO_COMPLEX
 extern template class MatrixPowers<std::complex<double>>;
 #endif

@@ -34,15 +34,20 @@ struct ScalarTraits<std::complex<X>> {
 };
 
 /// The numbers that values of T are: the type of coefficients and sums, which are on the host wherever vectors are.
+/// Those of vectors in single precision are in double: it is vectors that memory is passed over for.
 template <class T>
 struct NumberOf {
     using type = T;
+};
+template <>
+struct NumberOf<float> {
+    using type = double;
 };
 template <class T>
 using Number = typename NumberOf<std::remove_const_t<T>>::type;
 /// Whether vectors of T are in the memory of this process, where anybody may look at their elements.
 template <class T>
-concept OnHost = std::same_as<std::remove_const_t<T>, Number<T>>;
+concept OnHost = std::same_as<std::remove_const_t<T>, Number<T>> || std::same_as<std::remove_const_t<T>, float>;
 
 template <class T>
 using real_of = typename ScalarTraits<T>::Real;

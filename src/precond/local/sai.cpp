@@ -10,24 +10,13 @@
 namespace stretto {
 namespace {
 
+/// Its numbers are read from `inverse_` or, where there are some, rounded alike, from `single_`.
 class ApproximateInverse final : public LocalSolver {
 public:
     explicit ApproximateInverse(Block inverse) : inverse_(std::move(inverse)) {}
 
-    void solve(const double* r, double* z, int columns, Pieces pieces) const override {
-        with_columns(columns, [&](auto m) {
-            const auto stride = static_cast<std::size_t>(m);
-            pieces(0, static_cast<std::size_t>(inverse_.rows()), [&](std::size_t i, std::size_t last) {
-                for (; i < last; ++i)
-                    cover(m, [&]<int Width>(int c) {
-                        RowSums<Width, double> sums;
-                        sums.add(inverse_.values.data(), inverse_.columns.data(), inverse_.start[i],
-                                 inverse_.start[i + 1], r + c, stride);
-                        sums.store(z + i * stride + c);
-                    });
-            });
-        });
-    }
+    void solve(const double* r, double* z, int m, Pieces pieces) const override { multiply(r, z, m, pieces); }
+    void solve(const float* r, float* z, int m, Pieces pieces) const override { multiply(r, z, m, pieces); }
     void solve_transpose(const double* r, double* z, int columns) const override {
         const auto m = static_cast<std::size_t>(columns);
         std::fill_n(z, static_cast<std::size_t>(inverse_.rows()) * m, 0.0);
@@ -37,15 +26,44 @@ public:
                     z[static_cast<std::size_t>(inverse_.columns[k]) * m + j] +=
                         inverse_.values[k] * r[static_cast<std::size_t>(i) * m + j];
     }
+    std::unique_ptr<LocalSolver> in_single() const override {
+        auto result = std::make_unique<ApproximateInverse>(inverse_);
+        result->single_.assign(inverse_.values.begin(), inverse_.values.end());
+        std::ranges::copy(result->single_, result->inverse_.values.begin());
+        return result;
+    }
     double stored() const override {
-        return static_cast<double>(inverse_.values.size() * (sizeof(double) + sizeof(Index)) +
+        const std::size_t value = single_.empty() ? sizeof(double) : sizeof(float);
+        return static_cast<double>(inverse_.values.size() * (value + sizeof(Index)) +
                                    inverse_.start.size() * sizeof(Index));
     }
     double vector_passes() const override { return 2; }
     const Block* sparse_inverse() const override { return &inverse_; }
 
 private:
+    template <class T>
+    void multiply(const T* r, T* z, int columns, Pieces pieces) const {
+        single_.empty() ? multiply_by(inverse_.values.data(), r, z, columns, pieces)
+                        : multiply_by(single_.data(), r, z, columns, pieces);
+    }
+    template <class V, class T>
+    void multiply_by(const V* values, const T* r, T* z, int columns, Pieces pieces) const {
+        with_columns(columns, [&](auto m) {
+            const auto stride = static_cast<std::size_t>(m);
+            pieces(0, static_cast<std::size_t>(inverse_.rows()), [&](std::size_t i, std::size_t last) {
+                for (; i < last; ++i)
+                    cover(m, [&]<int Width>(int c) {
+                        RowSums<Width, T> sums;
+                        sums.add(values, inverse_.columns.data(), inverse_.start[i], inverse_.start[i + 1], r + c,
+                                 stride);
+                        sums.store(z + i * stride + c);
+                    });
+            });
+        });
+    }
+
     Block inverse_;
+    std::vector<float> single_;
 };
 
 /// Sorted numbers without repetition, collected with the help of marks.

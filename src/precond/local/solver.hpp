@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
@@ -48,7 +49,9 @@ public:
     virtual ~LocalSolver() = default;
     /// `pieces` are of rows.
     virtual void solve(const double* r, double* z, int m, Pieces pieces) const = 0;
+    virtual void solve(const float* r, float* z, int m, Pieces pieces) const = 0;
     virtual void solve_transpose(const double* r, double* z, int m) const = 0;
+    virtual std::unique_ptr<LocalSolver> in_single() const = 0;  ///< the same with its numbers rounded
     virtual double stored() const = 0;         ///< bytes of the solver itself, all of them read once by a solve
     virtual double vector_passes() const = 0;  ///< reads and writes of an n × m vector in a solve
     virtual const Block* sparse_inverse() const { return nullptr; }  ///< where z is just a sparse product
@@ -75,44 +78,72 @@ inline constexpr OptionInfo drop_option{"drop", 1e-3, 0, 1,
                                         "ilut: entries below this times the row's norm are dropped"};
 inline constexpr OptionInfo fill_option{"fill", 10, 0, 1e6, "ilut: entries a row keeps in L and in U beyond those of A",
                                         true};
+inline constexpr std::string_view precisions[] = {"double", "single"};
+inline constexpr OptionInfo precision_option{"precision", 0,         0, 1, "of the numbers that it is made of",
+                                             false,       precisions};
 inline constexpr OptionInfo pattern_option{"pattern", 1, 1, 2, "sai: 1: the pattern of A, 2: of A²", true};
 
 /// L U, L with a unit diagonal, maybe of a block whose rows were scaled and whose rows and columns were permuted.
-class Triangular final : public LocalSolver {
+/// Numbers are kept as V.
+template <class V>
+class TriangularOf final : public LocalSolver {
 public:
     struct Entry {
         Index column;
         double value;
     };
     /// Rows are added in order; `lower` and `upper` are without the diagonal.
-    explicit Triangular(Index rows) { lower_.start.reserve(static_cast<std::size_t>(rows) + 1); }
+    explicit TriangularOf(Index rows) { lower_.start.reserve(static_cast<std::size_t>(rows) + 1); }
+    template <class Other>
+    explicit TriangularOf(const TriangularOf<Other>& other)
+        : lower_(other.lower_),
+          upper_(other.upper_),
+          inverse_(other.inverse_.begin(), other.inverse_.end()),
+          row_order_(other.row_order_),
+          column_order_(other.column_order_),
+          row_scale_(other.row_scale_) {}
     void add_row(const std::vector<Entry>& lower, double diagonal, const std::vector<Entry>& upper);
     /// After the last row. The kth row of L U is row row_order[k] of the block times scale[row_order[k]], its kth
     /// column is column column_order[k]. Empty: as they are.
     void finish(std::vector<Index> row_order = {}, std::vector<Index> column_order = {},
                 std::vector<double> row_scale = {});
 
-    void solve(const double* r, double* z, int m, Pieces pieces) const override;
+    void solve(const double* r, double* z, int m, Pieces pieces) const override { solve_for(r, z, m, pieces); }
+    void solve(const float* r, float* z, int m, Pieces pieces) const override { solve_for(r, z, m, pieces); }
     void solve_transpose(const double* r, double* z, int m) const override;
+    std::unique_ptr<LocalSolver> in_single() const override { return std::make_unique<TriangularOf<float>>(*this); }
     double stored() const override;
     double vector_passes() const override { return row_order_.empty() ? 4 : 7; }
 
 private:
+    template <class>
+    friend class TriangularOf;
     struct Half {
         std::vector<Index> start{0}, columns;
-        std::vector<double> values;
+        std::vector<V> values;
+        Half() = default;
+        template <class Other>
+        explicit Half(const Other& other)
+            : start(other.start), columns(other.columns), values(other.values.begin(), other.values.end()) {}
         void add_row(const std::vector<Entry>& entries);
     };
     Index rows() const { return static_cast<Index>(inverse_.size()); }
-    void solve_in_place(const double* r, double* z, int m, Pieces pieces) const;
+    template <class T>
+    void solve_for(const T* r, T* z, int m, Pieces pieces) const;
+    template <class T>
+    void solve_in_place(const T* r, T* z, int m, Pieces pieces) const;
     void solve_transpose_in_place(double* z, int m) const;
 
-    Half lower_, upper_;           // rows in the order in which a solve reads them: upper_ from the last row on
-    std::vector<double> inverse_;  // of the diagonal of U
+    // In the order in which a solve reads them: upper_ from the last row and column on, and divided by the diagonal.
+    Half lower_, upper_;
+    std::vector<V> inverse_;  // of the diagonal of U
     std::vector<Index> row_order_, column_order_;
     std::vector<double> row_scale_;
-    mutable std::vector<double> work_;
+    mutable std::tuple<std::vector<double>, std::vector<float>> work_;
 };
+using Triangular = TriangularOf<double>;
+extern template class TriangularOf<double>;
+extern template class TriangularOf<float>;
 
 /// Whether solves with the block stay within what a method can work with.
 bool bounded(const LocalSolver& solver, const Block& block);

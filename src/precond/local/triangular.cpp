@@ -8,30 +8,34 @@
 
 namespace stretto {
 
-void Triangular::Half::add_row(const std::vector<Entry>& entries) {
+template <class V>
+void TriangularOf<V>::Half::add_row(const std::vector<Entry>& entries) {
     if (columns.size() + entries.size() > static_cast<std::size_t>(std::numeric_limits<Index>::max()))
         throw InputError("a factor has more entries than a local 32-bit index can count: use more ranks or blocks");
     for (const auto& [column, value] : entries) {
         columns.push_back(column);
-        values.push_back(value);
+        values.push_back(static_cast<V>(value));
     }
     start.push_back(static_cast<Index>(columns.size()));
 }
 
-void Triangular::add_row(const std::vector<Entry>& lower, double diagonal, const std::vector<Entry>& upper) {
+template <class V>
+void TriangularOf<V>::add_row(const std::vector<Entry>& lower, double diagonal, const std::vector<Entry>& upper) {
     lower_.add_row(lower);
     upper_.add_row(upper);
-    inverse_.push_back(1 / diagonal);
+    inverse_.push_back(static_cast<V>(1 / diagonal));
 }
 
-void Triangular::finish(std::vector<Index> row_order, std::vector<Index> column_order, std::vector<double> row_scale) {
+template <class V>
+void TriangularOf<V>::finish(std::vector<Index> row_order, std::vector<Index> column_order,
+                             std::vector<double> row_scale) {
     Half reversed;
     reversed.columns.reserve(upper_.columns.size());
     reversed.values.reserve(upper_.values.size());
     for (auto i = static_cast<std::size_t>(rows()); i-- > 0;) {
-        for (auto k = upper_.start[i]; k < upper_.start[i + 1]; ++k) {
+        for (auto k = upper_.start[i + 1]; k-- > upper_.start[i];) {
             reversed.columns.push_back(upper_.columns[k]);
-            reversed.values.push_back(upper_.values[k]);
+            reversed.values.push_back(upper_.values[k] * inverse_[i]);
         }
         reversed.start.push_back(static_cast<Index>(reversed.columns.size()));
     }
@@ -43,38 +47,85 @@ void Triangular::finish(std::vector<Index> row_order, std::vector<Index> column_
     row_scale_ = std::move(row_scale);
 }
 
+namespace {
+/// sum − Σ values · z
+template <int Width, class V, class T>
+void subtract(T (&sum)[Width], const V* values, const Index* columns, Index begin, Index end, const T* z,
+              std::size_t stride) {
+    for (Index k = begin; k < end; ++k) {
+        const T value = static_cast<T>(values[k]);
+        const T* const row = z + static_cast<std::size_t>(columns[k]) * stride;
+        for (int j = 0; j < Width; ++j) sum[j] -= value * row[j];
+    }
+}
+
+/// Rows at … last − 1 of one half with one column: z of row(at) = scale(at) · from − Σ values · z. A row mostly waits
+/// for the one before it, whose column comes last: its z is in a register.
+template <class Half, class T, class Row, class Scale>
+void sweep_column(const Half& half, std::size_t at, std::size_t last, const T* from, T* z, Row row, Scale scale) {
+    Index before = -1;
+    T z_before = 0;
+    for (; at < last; ++at) {
+        const std::size_t place = row(at);
+        const Index begin = half.start[at], end = half.start[at + 1];
+        T sum[] = {scale(at) * from[place]};
+        if (end > begin && half.columns[static_cast<std::size_t>(end) - 1] == before) {
+            subtract(sum, half.values.data(), half.columns.data(), begin, end - 1, z, 1);
+            sum[0] -= static_cast<T>(half.values[static_cast<std::size_t>(end) - 1]) * z_before;
+        } else {
+            subtract(sum, half.values.data(), half.columns.data(), begin, end, z, 1);
+        }
+        z[place] = z_before = sum[0];
+        before = static_cast<Index>(place);
+    }
+}
+}  // namespace
+
 /// r may be z.
-void Triangular::solve_in_place(const double* r, double* z, int columns, Pieces pieces) const {
-    with_columns(columns, [&](auto m) {
-        const auto stride = static_cast<std::size_t>(m);
-        const auto n = static_cast<std::size_t>(rows());
-        const auto sweep = [&](const Half& half, std::size_t at, std::size_t row, const double* from, double scale) {
-            cover(m, [&]<int Width>(int c) {
-                RowSums<Width, double> sums;
-                sums.add(half.values.data(), half.columns.data(), half.start[at], half.start[at + 1], z + c, stride);
-                const std::size_t place = row * stride + static_cast<std::size_t>(c);
-                for (int j = 0; j < Width; ++j) z[place + j] = scale * (from[place + j] - sums.sum[j]);
-            });
-        };
+template <class V>
+template <class T>
+void TriangularOf<V>::solve_in_place(const T* r, T* z, int columns, Pieces pieces) const {
+    const auto n = static_cast<std::size_t>(rows());
+    const auto halves = [&](auto&& sweep) {
         pieces(0, n, [&](std::size_t i, std::size_t last) {
-            for (; i < last; ++i) sweep(lower_, i, i, r, 1);
+            sweep(lower_, i, last, r, [](std::size_t at) { return at; }, [](std::size_t) { return T{1}; });
         });
         pieces(0, n, [&](std::size_t i, std::size_t last) {
-            for (; i < last; ++i) sweep(upper_, i, n - 1 - i, z, inverse_[n - 1 - i]);
+            const auto row = [n](std::size_t at) { return n - 1 - at; };
+            sweep(upper_, i, last, z, row, [&](std::size_t at) { return static_cast<T>(inverse_[row(at)]); });
+        });
+    };
+    if (columns == 1)
+        return halves([z](const Half& half, std::size_t at, std::size_t last, const T* from, auto row, auto scale) {
+            sweep_column(half, at, last, from, z, row, scale);
+        });
+    with_columns(columns, [&](auto m) {
+        const auto stride = static_cast<std::size_t>(m);
+        halves([&](const Half& half, std::size_t at, std::size_t last, const T* from, auto row, auto scale) {
+            for (; at < last; ++at)
+                cover(m, [&]<int Width>(int c) {
+                    const std::size_t place = row(at) * stride + static_cast<std::size_t>(c);
+                    T sum[Width];
+                    for (int j = 0; j < Width; ++j) sum[j] = scale(at) * from[place + j];
+                    subtract(sum, half.values.data(), half.columns.data(), half.start[at], half.start[at + 1], z + c,
+                             stride);
+                    for (int j = 0; j < Width; ++j) z[place + j] = sum[j];
+                });
         });
     });
 }
 
-void Triangular::solve_transpose_in_place(double* z, int m) const {
+template <class V>
+void TriangularOf<V>::solve_transpose_in_place(double* z, int m) const {
     const auto stride = static_cast<std::size_t>(m);
     const auto n = static_cast<std::size_t>(rows());
     const auto sweep = [&](const Half& half, std::size_t at, std::size_t row, double scale) {
         double* const own = z + row * stride;
-        for (std::size_t j = 0; j < stride; ++j) own[j] *= scale;
         for (auto k = half.start[at]; k < half.start[at + 1]; ++k) {
             double* const to = z + static_cast<std::size_t>(half.columns[k]) * stride;
             for (std::size_t j = 0; j < stride; ++j) to[j] -= half.values[k] * own[j];
         }
+        for (std::size_t j = 0; j < stride; ++j) own[j] *= scale;
     };
     for (std::size_t i = 0; i < n; ++i) sweep(upper_, n - 1 - i, i, inverse_[i]);
     for (std::size_t i = n; i-- > 0;) sweep(lower_, i, i, 1);
@@ -82,51 +133,60 @@ void Triangular::solve_transpose_in_place(double* z, int m) const {
 
 namespace {
 /// to[k] = from[order[k]], rows of m values; an empty scale is one everywhere.
-void gather(const std::vector<Index>& order, const std::vector<double>& scale, const double* from, double* to,
-            std::size_t m) {
+template <class T>
+void gather(const std::vector<Index>& order, const std::vector<double>& scale, const T* from, T* to, std::size_t m) {
     for (std::size_t k = 0; k < order.size(); ++k) {
         const auto row = static_cast<std::size_t>(order[k]);
-        const double factor = scale.empty() ? 1 : scale[row];
+        const T factor = scale.empty() ? T{1} : static_cast<T>(scale[row]);
         for (std::size_t j = 0; j < m; ++j) to[k * m + j] = factor * from[row * m + j];
     }
 }
-void scatter(const std::vector<Index>& order, const std::vector<double>& scale, const double* from, double* to,
-             std::size_t m) {
+template <class T>
+void scatter(const std::vector<Index>& order, const std::vector<double>& scale, const T* from, T* to, std::size_t m) {
     for (std::size_t k = 0; k < order.size(); ++k) {
         const auto row = static_cast<std::size_t>(order[k]);
-        const double factor = scale.empty() ? 1 : scale[row];
+        const T factor = scale.empty() ? T{1} : static_cast<T>(scale[row]);
         for (std::size_t j = 0; j < m; ++j) to[row * m + j] = factor * from[k * m + j];
     }
 }
 }  // namespace
 
-void Triangular::solve(const double* r, double* z, int m, Pieces pieces) const {
+template <class V>
+template <class T>
+void TriangularOf<V>::solve_for(const T* r, T* z, int m, Pieces pieces) const {
     if (row_order_.empty()) return solve_in_place(r, z, m, pieces);
     const auto width = static_cast<std::size_t>(m);
-    work_.resize(std::max(work_.size(), inverse_.size() * width));
-    gather(row_order_, row_scale_, r, work_.data(), width);
-    solve_in_place(work_.data(), work_.data(), m, pieces);
-    scatter(column_order_, {}, work_.data(), z, width);
+    auto& work = std::get<std::vector<T>>(work_);
+    work.resize(std::max(work.size(), inverse_.size() * width));
+    gather(row_order_, row_scale_, r, work.data(), width);
+    solve_in_place<T>(work.data(), work.data(), m, pieces);
+    scatter<T>(column_order_, {}, work.data(), z, width);
 }
 
-void Triangular::solve_transpose(const double* r, double* z, int m) const {
+template <class V>
+void TriangularOf<V>::solve_transpose(const double* r, double* z, int m) const {
     const auto width = static_cast<std::size_t>(m);
     if (row_order_.empty()) {
         std::copy_n(r, inverse_.size() * width, z);
         return solve_transpose_in_place(z, m);
     }
-    work_.resize(std::max(work_.size(), inverse_.size() * width));
-    gather(column_order_, {}, r, work_.data(), width);
-    solve_transpose_in_place(work_.data(), m);
-    scatter(row_order_, row_scale_, work_.data(), z, width);
+    auto& work = std::get<std::vector<double>>(work_);
+    work.resize(std::max(work.size(), inverse_.size() * width));
+    gather(column_order_, {}, r, work.data(), width);
+    solve_transpose_in_place(work.data(), m);
+    scatter(row_order_, row_scale_, work.data(), z, width);
 }
 
-double Triangular::stored() const {
+template <class V>
+double TriangularOf<V>::stored() const {
     const auto entries = static_cast<double>(lower_.values.size() + upper_.values.size());
     const auto n = static_cast<double>(inverse_.size());
-    return entries * (sizeof(double) + sizeof(Index)) + n * (sizeof(double) + 2 * sizeof(Index)) +
+    return entries * (sizeof(V) + sizeof(Index)) + n * (sizeof(V) + 2 * sizeof(Index)) +
            static_cast<double>((row_order_.size() + column_order_.size()) * sizeof(Index) +
                                row_scale_.size() * sizeof(double));
 }
+
+template class TriangularOf<double>;
+template class TriangularOf<float>;
 
 }  // namespace stretto

@@ -308,5 +308,6 @@ double BlockedRows<T>::bytes() const {
 }
 
 template class BlockedRows<double>;
+template class BlockedRows<float>;
 
 }  // namespace stretto

@@ -30,5 +30,6 @@ void PackedValues<T>::Survey::see(T value) {
 }
 
 template class PackedValues<double>;
+template class PackedValues<float>;
 
 }  // namespace stretto

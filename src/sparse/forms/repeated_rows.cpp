@@ -108,5 +108,6 @@ void RepeatedRows<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows
 }
 
 template class RepeatedRows<double>;
+template class RepeatedRows<float>;
 
 }  // namespace stretto

@@ -17,10 +17,11 @@ template <int Width, class T>
 struct RowSums {
     T sum[Width] = {};
 
-    void add(const T* values, const Index* columns, Index begin, Index end, const T* x, std::size_t stride,
+    template <class V>
+    void add(const V* values, const Index* columns, Index begin, Index end, const T* x, std::size_t stride,
              Index first_column = 0) {
         for (Index k = begin; k < end; ++k) {
-            const T value = values[k];
+            const T value = static_cast<T>(values[k]);
             const T* const row = x + static_cast<std::size_t>(columns[k] - first_column) * stride;
             for (int c = 0; c < Width; ++c) sum[c] += value * row[c];
         }

@@ -262,5 +262,6 @@ double RowsInStep<T>::bytes() const {
 }
 
 template class RowsInStep<double>;
+template class RowsInStep<float>;
 
 }  // namespace stretto

@@ -141,5 +141,6 @@ double SlicedRows<T>::bytes() const {
 }
 
 template class SlicedRows<double>;
+template class SlicedRows<float>;
 
 }  // namespace stretto

@@ -19,7 +19,7 @@ VectorTerm<T> bind(const VectorTerm<T>& e, Binding<T>&) {
     return e;
 }
 template <class T>
-Spread<T> bind(const CoefficientTerm<T>& e, Binding<T>& binding) {
+Spread<T> bind(const CoefficientTerm<Number<T>>& e, Binding<T>& binding) {
     return {binding.spread(e.scalars)};
 }
 template <class T, template <class, class> class Node, class L, class R>

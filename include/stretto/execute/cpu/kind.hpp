@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -19,12 +20,13 @@ public:
     std::size_t used() const { return used_; }
     /// The array that begins with these values, each so often, or none. Makes room as if there were none, so that no
     /// later iteration, in which fewer are equal, allocates.
-    const T* find(const T* first, std::size_t count, std::size_t each, std::size_t lanes) {
+    const T* find(const Number<T>* first, std::size_t count, std::size_t each, std::size_t lanes) {
         if (arrays_.size() < ++asked_) arrays_.emplace_back(lanes);
         const auto same = [&](const std::vector<T>& array) {
-            if (each == 1) return std::equal(first, first + count, array.begin());
+            if constexpr (std::same_as<T, Number<T>>)
+                if (each == 1) return std::equal(first, first + count, array.begin());
             std::size_t j = 0;
-            while (j < count && array[j * each] == first[j]) ++j;
+            while (j < count && array[j * each] == static_cast<T>(first[j])) ++j;
             return j == count;
         };
         for (std::size_t k = 0; k < used_; ++k)
@@ -74,7 +76,7 @@ public:
         auto& values = arrays_.next(lanes_);
         for (std::size_t lane = 0; lane < lanes_; ++lane) {
             const std::size_t column = lane % columns_;
-            values[lane] = scalars[static_cast<int>(together_ == 1 ? column : column / together_)];
+            values[lane] = static_cast<T>(scalars[static_cast<int>(together_ == 1 ? column : column / together_)]);
         }
         return values.data();
     }
@@ -87,7 +89,7 @@ public:
             for (int k = 0; k < cols; ++k) {
                 const auto begin = to;
                 for (int j = 0; j < static_cast<int>(columns_); ++j)
-                    *to++ = value(i, k, j / static_cast<int>(together_));
+                    *to++ = static_cast<T>(value(i, k, j / static_cast<int>(together_)));
                 for (; to != begin + static_cast<std::ptrdiff_t>(period_); ++to)
                     *to = *(to - static_cast<std::ptrdiff_t>(columns_));
             }

@@ -29,8 +29,8 @@ struct CpuKind<PanelAssign<T>> {
         const T* divisor = nullptr;
         if (s.divisor.data)
             divisor = binding.spread(k, k, [&](int i, int c, int j) {
-                const T value = s.divisor(i, c)[j];
-                return i < c ? -value : i == c && value != T{} ? T{1} / value : T{};
+                const Number<T> value = s.divisor(i, c)[j];
+                return i < c ? -value : i == c && value != Number<T>{} ? Number<T>{1} / value : Number<T>{};
             });
         return {s, coefficients, divisor, binding.period()};
     }

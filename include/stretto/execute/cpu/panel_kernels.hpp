@@ -12,12 +12,15 @@
 // converted on its way.
 
 #include <complex>
-#include <concepts>
 #include <cstddef>
 #include <numeric>
 #include <utility>
 
 #include "stretto/statements/scalar_traits.hpp"
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 namespace stretto {
 
@@ -39,6 +42,21 @@ struct KernelRegister {
 
     static Register load(const Sum* p) { return *reinterpret_cast<const Register*>(p); }
     static void store(Sum* p, Register v) { *reinterpret_cast<Register*>(p) = v; }
+
+    // Single precision: GCC makes four instructions, by way of the stack, of a __builtin_convertvector.
+#if defined(__AVX512F__)
+    static Register load(const float* p) { return Register(_mm512_cvtps_pd(_mm256_loadu_ps(p))); }
+    static void store(float* p, Register v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(__m512d(v))); }
+#elif defined(__AVX__)
+    static Register load(const float* p) { return Register(_mm256_cvtps_pd(_mm_loadu_ps(p))); }
+    static void store(float* p, Register v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(__m256d(v))); }
+#else
+    typedef float Narrow __attribute__((vector_size(width * sizeof(float)), aligned(sizeof(float)), may_alias));
+    static Register load(const float* p) {
+        return __builtin_convertvector(*reinterpret_cast<const Narrow*>(p), Register);
+    }
+    static void store(float* p, Register v) { *reinterpret_cast<Narrow*>(p) = __builtin_convertvector(v, Narrow); }
+#endif
 };
 
 /// Two registers of real numbers, so that each number of a product is a product of registers.
@@ -152,25 +170,13 @@ struct PanelKernels {
     }
 
 private:
-    /// A register's worth of V, as it lies in memory.
-    template <class V>
-    struct Packed {
-        typedef V type __attribute__((vector_size(width * sizeof(V)), aligned(sizeof(V)), may_alias));
-    };
-
     template <class V>
     static Register load(const V* p) {
-        if constexpr (std::same_as<V, Sum>)
-            return Registers::load(p);
-        else
-            return __builtin_convertvector(*reinterpret_cast<const typename Packed<V>::type*>(p), Register);
+        return Registers::load(p);
     }
     template <class V>
     static void store(V* p, Register v) {
-        if constexpr (std::same_as<V, Sum>)
-            Registers::store(p, v);
-        else
-            *reinterpret_cast<typename Packed<V>::type*>(p) = __builtin_convertvector(v, typename Packed<V>::type);
+        Registers::store(p, v);
     }
 
     /// Cuts `count` into pieces of nearly equal size, none wider than a tile.

@@ -56,5 +56,6 @@ private:
 };
 
 extern template class BlockedRows<double>;
+extern template class BlockedRows<float>;
 
 }  // namespace stretto

@@ -135,5 +135,6 @@ private:
 };
 
 extern template class PackedValues<double>;
+extern template class PackedValues<float>;
 
 }  // namespace stretto

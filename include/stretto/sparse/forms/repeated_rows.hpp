@@ -59,5 +59,6 @@ private:
 };
 
 extern template class RepeatedRows<double>;
+extern template class RepeatedRows<float>;
 
 }  // namespace stretto

@@ -64,5 +64,6 @@ private:
 };
 
 extern template class RowsInStep<double>;
+extern template class RowsInStep<float>;
 
 }  // namespace stretto

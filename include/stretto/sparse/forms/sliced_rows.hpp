@@ -60,5 +60,6 @@ private:
 };
 
 extern template class SlicedRows<double>;
+extern template class SlicedRows<float>;
 
 }  // namespace stretto

@@ -1,0 +1,35 @@
+#!/bin/bash
+# Single precision from the command line: methods refined in double, rounded preconditioners, and what is refused.
+. "$(dirname "$0")/cli_checks.bash"
+
+bar=$DATA/pyamg_bar.mtx.gz flow=$DATA/pyamg_recirc_flow.mtx.gz
+
+for ranks in 1 2 3; do
+  for method in refine:inner=cg refine:inner=pipelined_cg refine:inner=deep_pipelined_cg,l=2 gmres:basis=single,m=50; do
+    check "$method on $ranks ranks" solves $ranks solve "$bar" --rhs 'A*ones' --method "$method" --columns 2 --threads 1 \
+      --precond block_jacobi:ic0,precision=single --rtol 1e-12 --json run.json --solution x.mtx
+    check "$method on $ranks ranks: ones" python ones x.mtx
+    check "$method on $ranks ranks: verified" holds run.json "r['converged'] and r['verified'] and r['relative_residual'] <= 1e-12"
+  done
+done
+for precond in jacobi block_jacobi:ilut block_jacobi:sai additive_schwarz; do
+  joined=$precond$([ "${precond#*:}" = "$precond" ] && echo : || echo ,)precision=single
+  check "$joined" solves 2 solve "$flow" --rhs 'A*ones' --method refine:inner=gmres,m=80 --precond "$joined" --threads 1 --json run.json
+done
+check "two methods, each with its options" solves 1 solve poisson2d:40 --rhs random --method cg --method refine:inner=cg --precond jacobi --json run.json
+check "both are in the file" holds run.json "[s['method'] for s in r] == ['cg', 'refine'] and r[1]['options'] == 'inner=cg'"
+check "iterations of both" holds run.json "r[1]['iterations'] <= 1.5 * r[0]['iterations']"
+
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 0.9999999999\n2 2 1\n3 2 1e-4\n3 3 1\n' >hard.mtx
+check "too hard for single precision" solves 1 solve hard.mtx --method refine:inner=gmres --rtol 1e-9 --threads 1
+check "says that it went on" says out 'gmres in single precision gained less than a factor of 10: going on in double'
+
+check "no inner method" exits 2 2 solve "$bar" --method refine
+check "no inner method: what to type" says err '^stretto: refine needs a method .*type refine:inner=NAME'
+check "no such inner method" exits 2 1 solve "$bar" --method refine:inner=cgg
+check "no such inner method: names" says err "there is no method 'cgg'"
+check "with tasks" exits 2 1 solve "$bar" --method refine:inner=cg --execution tasks
+check "with tasks: says so" says err 'in single precision is for real vectors'
+check "predicted" exits 2 1 predict poisson3d:60 --nodes 1 --method refine:inner=cg
+check "predicted: says so" says err 'refine:inner=cg'
+finish
