@@ -31,7 +31,7 @@ check "list has the GMRES methods" holds list.json \
    [m['name'] for m in r['methods'] if 'gmres' in m['name']]"
 check "an option that takes words has its default among them" holds list.json \
   "[o['choices'][int(o['default'])] for m in r['methods'] if 'gmres' in m['name'] for o in m['options'] \
-   if 'choices' in o] == ['dcgs2', 'right', 'newton', 'right', 'pip2', 'newton', 'right', 'newton', 'right']"
+   if 'choices' in o] == ['dcgs2', 'right', 'double', 'newton', 'right', 'pip2', 'newton', 'right', 'newton', 'right']"
 check "a method has all that a program needs" holds list.json \
   "all({'title', 'source', 'needs', 'options', 'per_iteration', 'per_iteration_preconditioned'} <= m.keys() \
    for m in r['methods'])"

@@ -266,7 +266,7 @@ struct RoundedPreconditioner : testing::TestWithParam<std::string> {
 
 TEST_P(RoundedPreconditioner, IsTheSameToSinglePrecisionAndSmaller) {
     const auto A = problem(comm, "convdiff2d:20x21,peclet=5");
-    const std::string spec = GetParam(), joined = spec + (spec.find(':') == std::string::npos ? ":" : ",");
+    const std::string &spec = GetParam(), joined = spec + (spec.find(':') == std::string::npos ? ":" : ",");
     const auto M = make_preconditioner(spec, A), rounded = make_preconditioner(joined + "precision=single", A);
     for (const int columns : {1, 2, 5}) {
         Values r(A, columns, random_values), z(A, columns), y(A, columns);
