@@ -29,7 +29,7 @@ PAPER = (("1 · 1", "GMRES(30)", 15.6, 16.3), ("1 · 12", "GMRES(30)", 6.7, 6.3)
          ("1 · 1", "s-GMRES(60)", 31.7, 27.7), ("1 · 12", "s-GMRES(60)", 18.6, 7.8), ("2 · 6", "s-GMRES(60)", 10.6, 5.9))
 CORES = (12, 64)
 ROWS = (1e5, 1e6, 1e7)  # of a process, in the model
-MADE = ("in cache", "in the last cache")  # cases of which it is told what making tasks takes
+MADE = ("in cache", "in the last cache", "in memory")  # cases of which it is told what making tasks takes
 LATE = ("a reduction takes 0.2 ms", "a reduction takes 1 ms")
 SPAN = ("cg", "pipelined_cg", "pipelined_gmres:m=30,l=2")  # methods of the timelines
 
@@ -77,17 +77,36 @@ def beside(study):
                             *run.words_of({"threads": threads, "execution": execution, "rtol": 0, "max_it": iterations,
                                            "emulate_latency": latency, "precond": "jacobi"}), ranks=ranks)
                     for method, result in zip(METHODS, results[1:]):
-                        seconds = result["seconds"]["by_kernel"]
-                        said = sum(seconds[kernel] for kernel in PASSES) / result["iterations"]
                         found.setdefault((name, method, way), []).append(
-                            (1e3 * result["per_iteration"]["seconds"], 1e3 * said, result["per_iteration"]["hidden_fraction"]))
+                            (1e3 * result["per_iteration"]["seconds"], result["per_iteration"]["hidden_fraction"]))
             study.say(f"round {number + 1}")
     return {"rounds": a.rounds,
             "cases": [{"case": name, "problem": problem, "ranks": ranks, "threads": threads}
                       for name, problem, ranks, threads, *_ in cases],
             "records": [{"case": name, "method": method, "way": way,
-                         **{what: statistics.median(of) for what, of in zip(("ms", "said_ms", "hidden"), zip(*rounds))}}
+                         **{what: statistics.median(of) for what, of in zip(("ms", "hidden"), zip(*rounds))}}
                         for (name, method, way), rounds in found.items()]}
+
+
+def making(study):
+    """What a text's thread takes to say the tasks of an iteration: its seconds in passes, where it waits for nothing, without the
+    product that checks x in the end, which runs alone."""
+    a, found = study.options, {}
+    for number in range(1 if a.quick else a.rounds):
+        for name, problem, ranks, threads, iterations, *_ in (case for case in CASES if case[0] in (MADE[:1] if a.quick else MADE)):
+            results = study.stretto.json(
+                "solve", problem, *(f"--method={method}" for method in ("minres", *METHODS)),  # the first finds all asleep
+                *run.words_of({"threads": threads, "execution": WAYS["tasks"], "rtol": 0, "max_it": iterations, "precond": "jacobi",
+                               "verify": "recurrence"}), ranks=ranks)
+            for method, result in zip(METHODS, results[1:]):
+                seconds = result["seconds"]["by_kernel"]
+                found.setdefault((name, method), []).append(
+                    (1e3 * result["per_iteration"]["seconds"], 1e3 * sum(seconds[kernel] for kernel in PASSES) / result["iterations"]))
+        study.say(f"round {number + 1}")
+    return {"rounds": a.rounds,
+            "records": [{"case": name, "method": method,
+                         **{what: statistics.median(of) for what, of in zip(("ms", "said_ms"), zip(*rounds))}}
+                        for (name, method), rounds in found.items()]}
 
 
 def costs(study):
@@ -156,7 +175,7 @@ def lanes(trace):
 
 PASSES = ("apply", "vectors", "dots", "precondition")
 AS_PASSES = {"product": "apply", "preconditioner": "precondition", "vectors, dots": "vectors"}  # names of tasks
-PARTS = {"beside": beside, "costs": costs, "passes": passes, "timelines": timelines}
+PARTS = {"beside": beside, "making": making, "costs": costs, "passes": passes, "timelines": timelines}
 
 
 # What follows reads the data alone.
@@ -196,11 +215,15 @@ def overheads(data):
         "barrier": rounds["threads", 2, 0] / 8}
 
 
-def making(data):
+def made_of(data):
+    return {(row["case"], row["method"]): row for row in data["making"]["records"]}
+
+
+def made(data):
     """µs of an iteration in which its tasks are made, and of all of it."""
-    records = records_of(data)
+    records = made_of(data)
     for method in METHODS:
-        of = {case: records[case, method, "tasks"] for case in MADE if (case, method, "tasks") in records}
+        of = {case: records[case, method] for case in MADE if (case, method) in records}
         yield {"method": method, **{case: f"{1e3 * row['said_ms']:.0f} of {1e3 * row['ms']:.0f}" for case, row in of.items()}}
 
 
@@ -214,14 +237,14 @@ def hiding(data):
 
 def many_cores(data):
     """Tasks over threads by a model: work shared evenly, barriers that grow with log₂ of the cores; tasks made by one thread."""
-    records = records_of(data)
+    records, making_of = records_of(data), made_of(data)
     cost = overheads(data)
     for method in METHODS:
         if ("in memory", method, "threads") not in records:
             continue
         row_ns = 2 * 1e6 * records["in memory", method, "threads"]["ms"] / 1024**2
         passes = data["passes"]["methods"][method]
-        made_ns = 1e6 * records["in the last cache", method, "tasks"]["said_ms"] / (passes * 8)
+        made_ns = 1e6 * making_of["in the last cache", method]["said_ms"] / (passes * 8)
         record = {"method": method, "passes": passes, "made": made_ns / 1e3}
         for rows in ROWS:
             for cores in CORES:
@@ -255,7 +278,8 @@ def report(data):
         "quicker": "The graph of this library" if cost["graph"] < cost["openmp"] else "OpenMP's runtime",
         "flow": f"{cost['flow'] / 1e3:.2f}", "replayed": f"{cost['replayed'] / 1e3:.2f}",
         "replay": "no dearer than a replayed graph" if cost["graph"] <= 1.05 * cost["replayed"] else "dearer than a replayed graph",
-        "making": table(list(making(data)), {"method": lambda row: short(row["method"]), **{
+        "made_facts": f"medians of {data['making']['rounds']}, {data['making']['facts']['processor']}",
+        "making": table(list(made(data)), {"method": lambda row: short(row["method"]), **{
             f"{case}, µs": lambda row, case=case: row.get(case, "") for case in MADE}}),
         "hiding": table(list(hiding(data)), {"method": lambda row: short(row["method"]), **{
             case: lambda row, case=case: row.get(case, "") for case in LATE}}),
