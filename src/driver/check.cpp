@@ -19,6 +19,7 @@ bool take_refine(Spec& spec) {
         throw InputError(
             "refine needs a method to run in single precision: type refine:inner=NAME, as in "
             "refine:inner=cg; options of that method follow");
+    if (inner->second == spec.name) throw InputError("refine:inner=refine: name a method, as in refine:inner=cg");
     spec.name = inner->second;
     spec.options.erase(inner);
     return true;

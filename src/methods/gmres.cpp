@@ -5,7 +5,6 @@
 
 namespace stretto {
 namespace {
-constexpr std::string_view precisions[] = {"double", "single"};
 constexpr OptionInfo options[] = {
     restart_option,
     {"orth", 0, 0, 3, "orthogonalisation", false, GramSchmidt<double>::names},

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "stretto/core/spec.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/driver/registry.hpp"
 #include "stretto/model/iteration.hpp"
 #include "stretto/system/choice.hpp"
@@ -209,8 +210,8 @@ std::string why_method(const PartTimes& parts, const std::string& chosen, double
     const std::string with = preconditioner > 0 ? fmt::format(" and preconditioner {}", time(preconditioner)) : "";
     const std::string start =
         fmt::format("reduction {}, product {}{}: ", time(parts.reduction), time(parts.product), with);
-    const Spec spec = parse_spec(chosen);
-    const Method& method = find_method(spec.name);
+    const auto [spec, found, options, in_single] = choose_method(chosen);
+    const Method& method = *found;
     const double work = parts.product + preconditioner;
     if (family(spec.name).size() == 1 && spec.name == family(spec.name).front())
         return start + fmt::format("{} is the only one of its kind", spec.name);
@@ -220,7 +221,7 @@ std::string why_method(const PartTimes& parts, const std::string& chosen, double
                             : "to hide reductions or to have fewer of them costs more than they do");
     const char* const part = work < parts.reduction ? " in part" : "";
     if (spec.name == "deep_pipelined_cg" || spec.name == "pipelined_gmres") {
-        const int l = static_cast<int>(Options(spec, method.options).number("l"));
+        const int l = static_cast<int>(options.number("l"));
         return start + fmt::format("depth {} hides it{}; l = {} would cost another vector", l,
                                    l * work < parts.reduction ? " in part" : "", l + 1);
     }
@@ -250,7 +251,9 @@ std::string with_depth(const PartTimes& parts, const std::string& method, double
         std::string best;
         for (int depth = 1; depth <= deepest; ++depth) {
             open.second = std::to_string(depth);
-            const double seconds = iteration_seconds(parts, without_automatic(text_of(spec)), preconditioner);
+            // What is to be refined is timed in double, of which it takes about the same part at any depth.
+            const auto inner = choose_method(without_automatic(text_of(spec))).spec;
+            const double seconds = iteration_seconds(parts, text_of(inner), preconditioner);
             if (!(seconds < (1 - 1e-9) * least)) continue;
             least = seconds;
             best = text_of(spec);

@@ -103,7 +103,7 @@ TEST_F(Refined, GoesOnInDoubleWhereSinglePrecisionIsNotEnough) {
     Values ones(hilbert, 1, [](Global, int) { return 1.0; }), c(hilbert, 1), z(hilbert, 1);
     hilbert.apply(ones.view(), c.view());
     const auto result = run(hilbert, c, z, "refine:inner=bicgstab", 1e-12);
-    EXPECT_TRUE(result.status == Status::converged || tells(result, "going on in double"));
+    EXPECT_TRUE(tells(result, "going on in double"));
 }
 
 TEST_F(Refined, EndsAsTheMethodDoes) {

@@ -100,6 +100,7 @@ void print_text(const ordered_json& all) {
         }
         print_options(method["options"]);
     }
+    print_out("  refine:inner=NAME[,…]  any of them on vectors in single precision, refined in double — Moler 1967\n");
     for (const auto& [title, key] : {std::pair("Preconditioners", "preconditioners"),
                                      std::pair("Preconditioners of hierarchical matrices (stretto bem, stretto kernel)",
                                                "hierarchical_preconditioners")}) {

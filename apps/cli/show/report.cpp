@@ -10,6 +10,7 @@
 #include "../files.hpp"
 #include "print.hpp"
 #include "stretto/core/instruction_set.hpp"
+#include "stretto/driver/check.hpp"
 
 using namespace stretto;
 using nlohmann::ordered_json;
@@ -81,7 +82,7 @@ void Report::print_last() const {
     const auto& run = runs_.back();
     const auto& options = run["options"].get<std::string>();
     auto method = run["method"].get<std::string>() + (options.empty() ? "" : ":" + options);
-    if (run["finished_by"] != run["method"]) method += " → " + run["finished_by"].get<std::string>();
+    if (run["finished_by"] != choose_method(method).spec.name) method += " → " + run["finished_by"].get<std::string>();
     const double seconds = run["seconds"]["solve"];
     const int iterations = run["iterations"];
     const auto& per = run["per_iteration"];

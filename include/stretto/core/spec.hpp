@@ -35,6 +35,9 @@ struct OptionInfo {
     }
 };
 
+/// The words of an option that says how numbers are kept.
+inline constexpr std::string_view precisions[] = {"double", "single"};
+
 /// The options of a spec, checked against the table of those that its name takes.
 class Options {
 public:

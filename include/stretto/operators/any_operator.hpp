@@ -26,6 +26,7 @@ struct OwnedOperator {
     AnyOperator<T> op;
     std::shared_ptr<const void> owner;
 };
+
 /// A square linear operator, or a preconditioner, on the rows of this rank. Called on all ranks together.
 ///
 ///   apply(x, y)            y = A x (or y = M⁻¹ x) for vectors of any number of columns; x and y are disjoint
@@ -41,10 +42,8 @@ struct OwnedOperator {
 ///   varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
-///
-///   in_single()            an OwnedOperator<float>, the same operator for vectors in single precision, which follows
-///   it
-///                          to other values; called anew for each solve, and one that holds no operator is none
+///   in_single()            the same on vectors in single precision, an OwnedOperator<float> with this one's values of
+///                          now, asked for anew in each solve; without an operator in it there is none
 ///
 /// Its type is forgotten here, so that a method is compiled once. Holds a pointer to it.
 template <class T>

@@ -78,7 +78,6 @@ inline constexpr OptionInfo drop_option{"drop", 1e-3, 0, 1,
                                         "ilut: entries below this times the row's norm are dropped"};
 inline constexpr OptionInfo fill_option{"fill", 10, 0, 1e6, "ilut: entries a row keeps in L and in U beyond those of A",
                                         true};
-inline constexpr std::string_view precisions[] = {"double", "single"};
 inline constexpr OptionInfo precision_option{"precision", 0,         0, 1, "of the numbers that it is made of",
                                              false,       precisions};
 inline constexpr OptionInfo pattern_option{"pattern", 1, 1, 2, "sai: 1: the pattern of A, 2: of A²", true};
