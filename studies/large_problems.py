@@ -10,7 +10,7 @@ from .text import NONE, bold, points, table
 BUILD = "build/peers"
 RTOL, MAX_IT = 1e-8, 5000
 BOOMER = "-pc_type hypre -pc_hypre_type boomeramg -pc_hypre_boomeramg_strong_threshold 0.5"
-AS_OURS = (f"{BOOMER} -pc_hypre_boomeramg_coarsen_type HMIS -pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_P_max 4 "
+AS_OURS = (f"{BOOMER} -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_P_max 4 "
            "-pc_hypre_boomeramg_agg_nl 1")
 CHEBYSHEV = ("-pc_type ksp -ksp_ksp_type chebyshev -ksp_ksp_max_it 5 -ksp_ksp_norm_type none -ksp_ksp_convergence_test skip "
              "-ksp_pc_type jacobi")

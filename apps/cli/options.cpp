@@ -147,9 +147,10 @@ std::vector<AskedMethod> SolveArguments::asked_methods() const {
 }
 
 void add_solve_options(CLI::App& app, SolveArguments& solve) {
-    app.add_option("--method", solve.methods,
-                   "One method, NAME[:key=value,…]; several are compared: --method cg --method pipelined_cg; refine:inner=NAME "
-                   "is one in single precision, refined in double")
+    app.add_option(
+           "--method", solve.methods,
+           "One method, NAME[:key=value,…]; several are compared: --method cg --method pipelined_cg; refine:inner=NAME "
+           "is one in single precision, refined in double")
         ->required()
         ->check(one_method())
         ->option_text("NAME REQUIRED")

@@ -34,7 +34,7 @@ constexpr OptionInfo chebyshev_options[] = {
     {"ratio", 30, 1.001, 1e12,
      "of the interval's ends: it reaches from the largest eigenvalue, estimated, down to that over this"},
     precision_option};
-constexpr std::string_view amg_cycles[] = {"merged", "hypre"}, amg_coarsenings[] = {"hmis", "pmis"},
+constexpr std::string_view amg_cycles[] = {"merged", "hypre"}, amg_coarsenings[] = {"auto", "pmis", "hmis"},
                            amg_updates[] = {"anew", "products", "lagged"};
 constexpr OptionInfo amg_options[] = {
     {.name = "cycle",
@@ -62,8 +62,8 @@ constexpr OptionInfo amg_options[] = {
     {.name = "coarsen",
      .default_value = 0,
      .minimum = 0,
-     .maximum = 1,
-     .help = "how coarse rows are chosen",
+     .maximum = 2,
+     .help = "how coarse rows are chosen; auto: hmis in the plane, pmis, which is quicker to set up, else",
      .choices = amg_coarsenings},
     {"per_row", 4, 0, 100, "entries of a row of the interpolation, at most; 0: any number", true},
     {"aggressive", 1, 0, 100, "levels of aggressive coarsening: less memory, more iterations", true},

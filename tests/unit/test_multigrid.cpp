@@ -159,8 +159,23 @@ TEST(Multigrid, TakesAsManyIterationsAsBoomerAmgs) {
         const auto A = problem(comm, name);
         if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
         const int theirs = iterations(A, method, "amg:cycle=hypre");
-        for (const std::string options : {"", ":degree=1", ":degree=3,ratio=10", ":precision=single", ":coarsen=pmis"})
+        for (const std::string options :
+             {"", ":degree=1", ":degree=3,ratio=10", ":precision=single", ":coarsen=pmis", ":coarsen=hmis"})
             EXPECT_LE(iterations(A, method, "amg" + options), 1.5 * theirs + 3) << name << ' ' << options;
+    }
+}
+
+TEST(Multigrid, CoarsensByWhatIsQuickerThere) {
+    MpiComm comm;
+    for (const auto& [name, taken, other] :
+         {std::tuple("poisson3d:20", "amg:coarsen=pmis", "amg:coarsen=hmis"),
+          std::tuple("poisson2d:60", "amg:coarsen=hmis", "amg:coarsen=pmis"),
+          std::tuple("convdiff3d:17,peclet=5", "amg:coarsen=pmis", "amg:coarsen=hmis")}) {
+        const auto A = problem(comm, name);
+        if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+        const auto levels = [&](const char* precond) { return make_preconditioner(precond, A)->remarks(); };
+        EXPECT_EQ(levels("amg"), levels(taken)) << name;
+        EXPECT_NE(levels("amg"), levels(other)) << name;
     }
 }
 

@@ -72,54 +72,55 @@ double* HypreVector::data() const { return hypre_VectorData(hypre_ParVectorLocal
 
 HypreMatrix::HypreMatrix(const CsrMatrix<double>& A, MPI_Comm comm) {
     const auto begin = static_cast<HYPRE_BigInt>(A.partition().first(A.comm().rank()));
-    const HYPRE_BigInt end = begin + A.local_rows();
-    HYPRE_IJMatrixCreate(comm, begin, end - 1, begin, end - 1, &ij_);
-    HYPRE_IJMatrixSetObjectType(ij_, HYPRE_PARCSR);
-    std::vector<HYPRE_Int> diagonal, elsewhere;
+    const auto rows = static_cast<HYPRE_BigInt>(A.rows());
+    HYPRE_BigInt here[] = {begin, begin + A.local_rows()};
+    HYPRE_Int owned = 0, elsewhere = 0;
     for (Index i = 0; i < A.local_rows(); ++i) {
         const auto columns = A.row(i).columns;
-        const auto own = std::ranges::lower_bound(columns, A.local_rows()) - columns.begin();
-        diagonal.push_back(static_cast<HYPRE_Int>(own) + 1);
-        elsewhere.push_back(static_cast<HYPRE_Int>(columns.size()) - static_cast<HYPRE_Int>(own));
+        const auto own = std::ranges::lower_bound(columns, A.local_rows());
+        const bool missing = !std::binary_search(columns.begin(), own, i);
+        owned += static_cast<HYPRE_Int>(own - columns.begin()) + static_cast<HYPRE_Int>(missing);
+        elsewhere += static_cast<HYPRE_Int>(columns.end() - own);
     }
-    HYPRE_IJMatrixSetDiagOffdSizes(ij_, diagonal.data(), elsewhere.data());
-    HYPRE_IJMatrixInitialize(ij_);
-    set_rows(A, begin);
-    HYPRE_IJMatrixAssemble(ij_);
-    void* object = nullptr;
-    HYPRE_IJMatrixGetObject(ij_, &object);
-    matrix_ = static_cast<HYPRE_ParCSRMatrix>(object);
+    matrix_ = hypre_ParCSRMatrixCreate(comm, rows, rows, here, here, A.halo_rows(), owned, elsewhere);
+    hypre_ParCSRMatrixInitialize(matrix_);
+    std::ranges::transform(A.halo().rows(), hypre_ParCSRMatrixColMapOffd(matrix_),
+                           [](Global row) { return static_cast<HYPRE_BigInt>(row); });
+    for (Index i = 0; i < A.local_rows(); ++i) set_row(i, A);
+    hypre_ParCSRMatrixSetNumNonzeros(matrix_);
+    hypre_ParCSRMatrixSetDNumNonzeros(matrix_);
     replaced_ = all_sum(A.comm(), replaced_);
 }
 
-/// Smoothers divide by the diagonal.
-void HypreMatrix::set_rows(const CsrMatrix<double>& A, HYPRE_BigInt begin) {
-    std::vector<HYPRE_BigInt> columns;
-    std::vector<double> values;
-    for (Index i = 0; i < A.local_rows(); ++i) {
-        const auto row = A.row(i);
-        columns.clear();
-        values.assign(row.values.begin(), row.values.end());
-        double largest = 0, diagonal = 0;
-        for (std::size_t k = 0; k < row.columns.size(); ++k) {
-            columns.push_back(static_cast<HYPRE_BigInt>(A.global(row.columns[k])));
-            largest = std::max(largest, std::abs(values[k]));
-            if (row.columns[k] == i) diagonal = std::abs(values[k]);
+/// Rows in turn. hypre wants the diagonal first, and smoothers divide by it.
+void HypreMatrix::set_row(Index i, const CsrMatrix<double>& A) {
+    auto* const diag = hypre_ParCSRMatrixDiag(matrix_);
+    auto* const offd = hypre_ParCSRMatrixOffd(matrix_);
+    const auto [columns, values] = A.row(i);
+    HYPRE_Int at = hypre_CSRMatrixI(diag)[i], there = A.halo_rows() > 0 ? hypre_CSRMatrixI(offd)[i] : 0;
+    const HYPRE_Int first = at++;
+    double largest = 0, diagonal = 0;
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        largest = std::max(largest, std::abs(values[k]));
+        if (columns[k] == i) {
+            diagonal = values[k];
+        } else if (columns[k] < A.local_rows()) {
+            hypre_CSRMatrixJ(diag)[at] = columns[k];
+            hypre_CSRMatrixData(diag)[at++] = values[k];
+        } else {
+            hypre_CSRMatrixJ(offd)[there] = columns[k] - A.local_rows();
+            hypre_CSRMatrixData(offd)[there++] = values[k];
         }
-        constexpr double tiny = 1e-12;
-        if (diagonal <= tiny * largest) {
-            ++replaced_;
-            const auto at = std::ranges::find(row.columns, i) - row.columns.begin();
-            if (at == static_cast<std::ptrdiff_t>(columns.size())) {
-                columns.push_back(begin + i);
-                values.push_back(0);
-            }
-            values[static_cast<std::size_t>(at)] = largest > 0 ? largest : 1;
-        }
-        auto count = static_cast<HYPRE_Int>(columns.size());
-        const HYPRE_BigInt number = begin + i;
-        HYPRE_IJMatrixSetValues(ij_, 1, &count, &number, columns.data(), values.data());
     }
+    constexpr double tiny = 1e-12;
+    if (std::abs(diagonal) <= tiny * largest) {
+        ++replaced_;
+        diagonal = largest > 0 ? largest : 1;
+    }
+    hypre_CSRMatrixJ(diag)[first] = i;
+    hypre_CSRMatrixData(diag)[first] = diagonal;
+    hypre_CSRMatrixI(diag)[i + 1] = at;
+    hypre_CSRMatrixI(offd)[i + 1] = there;
 }
 
 BoomerAmg::BoomerAmg(const CsrMatrix<double>& A, const BoomerAmgOptions& options)

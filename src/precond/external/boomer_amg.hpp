@@ -45,14 +45,13 @@ public:
     /// Collective.
     HypreMatrix(const CsrMatrix<double>& A, MPI_Comm comm);
     HypreMatrix(const HypreMatrix&) = delete;
-    ~HypreMatrix() { HYPRE_IJMatrixDestroy(ij_); }
+    ~HypreMatrix() { HYPRE_ParCSRMatrixDestroy(matrix_); }
     HYPRE_ParCSRMatrix get() const { return matrix_; }
     Global replaced() const { return replaced_; }  ///< such entries, on all ranks
 
 private:
-    void set_rows(const CsrMatrix<double>& A, HYPRE_BigInt begin);
+    void set_row(Index i, const CsrMatrix<double>& A);
 
-    HYPRE_IJMatrix ij_ = nullptr;
     HYPRE_ParCSRMatrix matrix_ = nullptr;
     Global replaced_ = 0;
 };
