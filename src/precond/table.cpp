@@ -63,7 +63,7 @@ constexpr OptionInfo amg_options[] = {
      .default_value = 0,
      .minimum = 0,
      .maximum = 2,
-     .help = "how coarse rows are chosen; auto: hmis in the plane, pmis, which is quicker to set up, else",
+     .help = "how coarse rows are chosen; auto: pmis, the quicker to set up, above six nonzeros a row, else hmis",
      .choices = amg_coarsenings},
     {"per_row", 4, 0, 100, "entries of a row of the interpolation, at most; 0: any number", true},
     {"aggressive", 1, 0, 100, "levels of aggressive coarsening: less memory, more iterations", true},

@@ -122,6 +122,13 @@ double about(const PartTimes& parts, const Row& row, double preconditioner) {
     return std::max(work + parts.remains * sums, sums / row.in_flight);
 }
 
+/// Of vectors in single precision: half of the bytes.
+PartTimes in_single(PartTimes parts) {
+    parts.product /= 2;
+    parts.vector /= 2;
+    return parts;
+}
+
 constexpr double little = 0.3;  // of the work of an iteration: a reduction that is not worth a look at other methods
 constexpr double at_both_ends = 3;  // reductions
 constexpr double a_block = 5;       // iterations: of fewer GMRES methods that work in blocks make no whole one
@@ -210,9 +217,9 @@ std::string why_method(const PartTimes& parts, const std::string& chosen, double
     const std::string with = preconditioner > 0 ? fmt::format(" and preconditioner {}", time(preconditioner)) : "";
     const std::string start =
         fmt::format("reduction {}, product {}{}: ", time(parts.reduction), time(parts.product), with);
-    const auto [spec, found, options, in_single] = choose_method(chosen);
+    const auto [spec, found, options, single] = choose_method(chosen);
     const Method& method = *found;
-    const double work = parts.product + preconditioner;
+    const double work = (parts.product + preconditioner) / (single ? 2 : 1);
     if (family(spec.name).size() == 1 && spec.name == family(spec.name).front())
         return start + fmt::format("{} is the only one of its kind", spec.name);
     if (spec.name == method.classic)
@@ -251,9 +258,9 @@ std::string with_depth(const PartTimes& parts, const std::string& method, double
         std::string best;
         for (int depth = 1; depth <= deepest; ++depth) {
             open.second = std::to_string(depth);
-            // What is to be refined is timed in double, of which it takes about the same part at any depth.
-            const auto inner = choose_method(without_automatic(text_of(spec))).spec;
-            const double seconds = iteration_seconds(parts, text_of(inner), preconditioner);
+            const auto asked = choose_method(without_automatic(text_of(spec)));
+            const double seconds = iteration_seconds(asked.in_single ? in_single(parts) : parts, text_of(asked.spec),
+                                                     asked.in_single ? preconditioner / 2 : preconditioner);
             if (!(seconds < (1 - 1e-9) * least)) continue;
             least = seconds;
             best = text_of(spec);

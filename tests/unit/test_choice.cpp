@@ -56,10 +56,12 @@ TEST(Choice, IsTheSameTwiceAndOnAllRanksWithAMachine) {
 }
 
 TEST(Choice, DepthFollowsTheLatency) {
-    const auto depth = [](double reduction) {
-        const auto method = with_depth(parts_of(1e-5, reduction), "deep_pipelined_cg:l=auto", 0);
-        return std::stoi(method.substr(method.find('=') + 1));
+    const auto depth = [](double reduction, const std::string& asked = "deep_pipelined_cg:l=auto") {
+        const auto method = with_depth(parts_of(1e-5, reduction), asked, 0);
+        return std::stoi(method.substr(method.find("l=") + 2));
     };
+    // Work of half the bytes hides half as much.
+    EXPECT_GT(depth(5e-5, "refine:inner=deep_pipelined_cg,l=auto"), depth(5e-5));
     EXPECT_EQ(depth(1e-6), 1);
     EXPECT_GT(depth(2e-4), depth(1e-5));
     EXPECT_LE(depth(1), 6);

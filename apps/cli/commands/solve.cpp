@@ -46,8 +46,7 @@ void add(CLI::App& app, SparseArguments& solve) {
         ->option_text("NAME")
         ->description(
             "One method, NAME[:key=value,…], or auto: what is expected to take least, and another where it does not "
-            "(default); l=auto and s=auto choose a depth; refine:inner=NAME is a method in single precision, refined "
-            "in "
+            "(default); l=auto and s=auto choose a depth; refine:inner=NAME is one in single precision, refined in "
             "double; repeat it to compare several");
     app.get_option("--precond")
         ->description(

@@ -97,7 +97,7 @@ void HypreMatrix::set_row(Index i, const CsrMatrix<double>& A) {
     auto* const diag = hypre_ParCSRMatrixDiag(matrix_);
     auto* const offd = hypre_ParCSRMatrixOffd(matrix_);
     const auto [columns, values] = A.row(i);
-    HYPRE_Int at = hypre_CSRMatrixI(diag)[i], there = A.halo_rows() > 0 ? hypre_CSRMatrixI(offd)[i] : 0;
+    HYPRE_Int at = hypre_CSRMatrixI(diag)[i], there = hypre_CSRMatrixI(offd)[i];
     const HYPRE_Int first = at++;
     double largest = 0, diagonal = 0;
     for (std::size_t k = 0; k < columns.size(); ++k) {
