@@ -161,7 +161,8 @@ void LinearSystem::Parts::settle(std::string& method, int columns) {
     const double seconds = preconditioner_seconds();
     if (!open) {
         method = choice.method = with_depth(choice.parts, method, seconds);
-        choice.reasons = {why_method(choice.parts, method, seconds)};
+        choice.why = why_method(choice.parts, method, seconds);
+        choice.reasons = {choice.why};
         return;
     }
     choice.expected = chosen_precond ? choice.expected : expectation(structure, sizes, choice.parts, choice);

@@ -25,8 +25,10 @@ check "too hard for single precision" solves 1 solve hard.mtx --method refine:in
 check "says that it went on" says out 'gmres in single precision gained less than a factor of 10: going on in double'
 
 check "a depth to be chosen" solves 2 solve poisson2d:40 --method refine:inner=deep_pipelined_cg,l=auto --threads 1 --json run.json
-check "was chosen" holds run.json "r['method'] == 'refine' and r['options'].startswith('inner=deep_pipelined_cg,l=') and r['finished_by'] == 'deep_pipelined_cg'"
-check "and shown" says out 'refine:inner=deep_pipelined_cg,l=[1-6] +converged'
+check "was chosen" holds run.json "r['method'] == 'refine' and r['options'].startswith('inner=deep_pipelined_cg,l=') and \
+  r['choice']['why'] == r['choice']['reasons'][0]"
+check "the inner method to the end" solves 2 solve poisson2d:40 --method refine:inner=cg --threads 1
+check "is no hand-over" says out 'refine:inner=cg +converged'
 check "nothing in itself" exits 2 1 solve "$bar" --method refine:inner=refine
 check "nothing in itself: what to type" says err '^stretto: refine:inner=refine: name a method, as in refine:inner=cg'
 check "no inner method" exits 2 2 solve "$bar" --method refine
