@@ -109,7 +109,8 @@ def test_arrays_of_the_host_by_dlpack(rng):
         def __dlpack_device__(self):
             return self.values.__dlpack_device__()
     b = rng.standard_normal(289)
-    assert np.array_equal(stretto.solve(spd(), Minimal(b), method="cg").x, stretto.solve(spd(), b, method="cg").x)
+    once, twice = (stretto.solve(spd(), given, method="cg", precond="none").x for given in (Minimal(b), b))
+    assert np.array_equal(once, twice)
     from stretto._arrays import real
     assert real(Minimal(b), "b").ctypes.data == b.ctypes.data
 
