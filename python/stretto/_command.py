@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -55,8 +56,15 @@ def command(name, *arguments, ranks=1, **options) -> dict:
     run = subprocess.run([*start, found, name, *map(str, arguments), *_words(options), "--json", "-"], capture_output=True, text=True,
                          env=_mpi.environment())
     if run.returncode not in (0, 1) or not run.stdout:
-        raise InputError(run.stderr.strip().removeprefix("stretto: "))
+        raise InputError(_as_arguments(name, run.stderr))
     return json.loads(run.stdout)
+
+
+def _as_arguments(name, complaint):
+    """What the command line complained of, in one line, with its options as Python's arguments."""
+    told = complaint.strip().removeprefix("stretto: ")
+    told = re.sub(r"(?<!stretto )--([a-z][a-z-]*)( (?=\S))?", lambda option: option[1].replace("-", "_") + ("=" if option[2] else ""), told)
+    return re.sub(r"\nTry: .*", f" (python -m stretto {name} --help lists what there is)", told).replace("\n", " ")
 
 
 class Machine:

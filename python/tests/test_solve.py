@@ -310,3 +310,13 @@ def test_command_line():
     run = subprocess.run([sys.executable, "-m", "stretto", "solve", "poisson2d:10"], capture_output=True, text=True, timeout=120,
                          env=dict(os.environ))
     assert run.returncode == 0 and "converged" in run.stdout, run.stderr
+
+
+def test_the_command_line_complains_in_words_of_python():
+    for options, words in (({"foo": 3}, r"^predict has no option foo \(python -m stretto predict --help"),
+                           ({"node": 3}, "option node: did you mean nodes?"),
+                           ({"columns": "a"}, "^columns: 'a' is not a number of columns"),
+                           ({"methods": ["gc"]}, "there is no method 'gc': did you mean cg?")):
+        with pytest.raises(stretto.InputError, match=words) as told:
+            stretto.predict("poisson2d:20", machine="cori", **options)
+        assert "\n" not in str(told.value)

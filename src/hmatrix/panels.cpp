@@ -10,6 +10,9 @@
 #include <cstdint>
 #include <utility>
 
+// Nothing here is called from outside: how a vector is returned where the processor has none so long is our own affair.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace stretto::panels {
 namespace {
 
