@@ -45,8 +45,8 @@ struct KernelRegister {
 
     // Single precision: GCC makes four instructions, by way of the stack, of a __builtin_convertvector.
 #if defined(__AVX512F__)
-    static Register load(const float* p) { return Register(_mm512_cvtps_pd(_mm256_loadu_ps(p))); }
-    static void store(float* p, Register v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(__m512d(v))); }
+    static Register load(const float* p) { return Register(_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p))); }
+    static void store(float* p, Register v) { _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(0xff, __m512d(v))); }
 #elif defined(__AVX__)
     static Register load(const float* p) { return Register(_mm256_cvtps_pd(_mm_loadu_ps(p))); }
     static void store(float* p, Register v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(__m256d(v))); }
