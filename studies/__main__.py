@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -80,6 +81,14 @@ class Study:
         if not found:
             raise run.Failed(f"{self.options.matrices}: no .mtx.gz files")
         return found
+
+    def specification(self, problem):
+        """kron:NAME,N with the path of the file; other problems as they are."""
+        real = re.fullmatch(r"kron:(\w+),(\d+)", problem)
+        if not real:
+            return problem
+        self.files()
+        return f"kron:{self.options.matrices / real[1]}.mtx.gz,{real[2]}"
 
     def driver(self, name):
         """A program of the build of the peers."""

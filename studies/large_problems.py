@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long do large problems take to solve, beside PETSc? Millions of unknowns with jumping and anisotropic coefficients, in
-turn, CG with preconditioners of the same class; make zoo or make bench-peers builds the drivers."""
+turn, preconditioners of the same class; make zoo or make bench-peers builds the drivers."""
 
 import json
+from statistics import geometric_mean
 
 from . import machine, run
 from .text import NONE, bold, points, table
@@ -14,34 +15,41 @@ AS_OURS = (f"{BOOMER} -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_
            "-pc_hypre_boomeramg_agg_nl 1")
 CHEBYSHEV = ("-pc_type ksp -ksp_ksp_type chebyshev -ksp_ksp_max_it 5 -ksp_ksp_norm_type none -ksp_ksp_convergence_test skip "
              "-ksp_pc_type jacobi")
-# Stretto's preconditioner, where it has one of that class, and PETSc's options.
+# Stretto's preconditioner, where it has one of that class, and PETSc's options; with CG they are to be symmetric.
 CLASSES = {
     "amg": ("amg", AS_OURS),
     "hypre": (None, BOOMER),
     "gamg": (None, "-pc_type gamg"),
     "ilu0": ("block_jacobi:ilu0", "-pc_type bjacobi -sub_pc_type ilu"),
+    "asm": ("additive_schwarz", "-pc_type asm"),
     "chebyshev": ("chebyshev:degree=4", CHEBYSHEV),
 }
-DEFAULTS = ("hypre", "gamg", "ilu0")  # of PETSc's, but for hypre's threshold in three dimensions
+SYMMETRIC = {"asm": ("additive_schwarz:inner=ic0,restricted=0", "-pc_type asm -pc_asm_type basic -sub_pc_type icc")}
+DEFAULTS = ("hypre", "gamg", "ilu0", "asm")  # of PETSc's, but for hypre's threshold in three dimensions
+METHODS = {"cg": "-ksp_type cg", "bicgstab": "-ksp_type bcgs -ksp_pc_side right", "gmres": "-ksp_type gmres -ksp_pc_side right"}
+# PROBLEM[/CLASS,…[/METHOD,…]]
+CASES = ("poisson3d:128", "jump3d:128", "aniso3d:128", "jump3d:200/amg,chebyshev", "kron:bcsstk16,100",
+         "convdiff3d:128,peclet=50/amg,hypre,gamg,ilu0,asm/bicgstab", "convdiff3d:128,peclet=50/amg,ilu0/gmres",
+         "kron:cage10,100/amg,hypre,gamg,ilu0,asm/bicgstab", "kron:cage10,100/ilu0/gmres")
 
 
 def options(parser):
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--cases", nargs="+", default=["poisson3d:128", "jump3d:128", "aniso3d:128", "jump3d:200/amg,chebyshev"], metavar="CASE",
-                        help="PROBLEM[/CLASS,…], classes: " + ", ".join(CLASSES))
+    parser.add_argument("--cases", nargs="+", default=CASES, metavar="CASE",
+                        help=f"PROBLEM[/CLASS,…[/METHOD,…]], classes: {', '.join(CLASSES)}; methods: {', '.join(METHODS)}")
 
 
-def stretto(study, problem, precond):
+def stretto(study, problem, method, precond):
     if not precond:
         return None
-    [found] = study.stretto.solve(problem, ["cg"], study.options.ranks, rhs="A*ones", precond=precond, rtol=RTOL, max_it=MAX_IT)
+    [found] = study.stretto.solve(problem, [method], study.options.ranks, rhs="A*ones", precond=precond, rtol=RTOL, max_it=MAX_IT)
     return {"solved": found["converged"], "iterations": found["iterations"], "residual": found["relative_residual"],
             "setup": found["seconds"]["precond_setup"], "solve": found["seconds"]["solve"]}
 
 
-def petsc(study, problem, options):
+def petsc(study, problem, method, options):
     code, out, err = run.call([study.stretto.mpiexec, "-n", study.options.ranks, study.driver("petsc_solve"), problem, RTOL,
-                               MAX_IT, f"-ksp_type cg -ksp_norm_type unpreconditioned {options}"])
+                               MAX_IT, f"{METHODS[method]} -ksp_norm_type unpreconditioned {options}"])
     if code:
         raise run.Failed(f"PETSc, {problem} {options}: {err.strip()[-200:]}")
     found = json.loads(out)
@@ -49,19 +57,26 @@ def petsc(study, problem, options):
             **{name: found[name] for name in ("iterations", "residual", "setup", "solve")}}
 
 
+def known(case, names, all):
+    for name in names:
+        if name not in all:
+            raise run.Failed(f"--cases {case}: there is no '{name}', but {', '.join(all)}")
+    return names
+
+
 def measure(study):
     study.data |= {"facts": study.facts(), "ranks": study.options.ranks, "records": []}
-    for case in ["jump3d:16", "aniso3d:16/amg,gamg"] if study.options.quick else study.options.cases:
-        problem, _, classes = case.partition("/")
-        for name in classes.split(",") if classes else CLASSES:
-            if name not in CLASSES:
-                raise run.Failed(f"--cases {case}: no class '{name}', but {', '.join(CLASSES)}")
-            ours, theirs = stretto(study, problem, CLASSES[name][0]), petsc(study, problem, CLASSES[name][1])
-            edge = int(problem.partition(":")[2].partition(",")[0])
-            study.data["records"].append({"problem": problem, "class": name, "unknowns": edge ** 3, "stretto": ours,
-                                          "petsc": theirs, "ratio": ours and seconds(ours) / seconds(theirs)})
-            study.save()
-            study.say(f"{problem}, {name}")
+    for case in ["jump3d:16", "aniso3d:16/amg,gamg", "convdiff3d:16/ilu0/gmres"] if study.options.quick else study.options.cases:
+        problem, classes, methods = (case.split("/") + ["", ""])[:3]
+        place = study.specification(problem)
+        for method in known(case, methods.split(",") if methods else ["cg"], METHODS):
+            for name in known(case, classes.split(",") if classes else list(CLASSES), CLASSES):
+                own, other = (SYMMETRIC if method == "cg" else {}).get(name, CLASSES[name])
+                ours, theirs = stretto(study, place, method, own), petsc(study, place, method, other)
+                study.data["records"].append({"problem": problem, "method": method, "class": name, "stretto": ours, "petsc": theirs,
+                                              "ratio": ours and seconds(ours) / seconds(theirs)})
+                study.save()
+                study.say(f"{problem}, {method}, {name}")
 
 
 def seconds(each):
@@ -78,13 +93,16 @@ def columns_of(program, name):
             f"{name}: solve, s": shown(lambda x: f"{x['solve']:.2f}")}
 
 
-COLUMNS = {"problem": "{problem}", "unknowns": lambda row: f"{row['unknowns'] / 1e6:.1f} million",
-           "preconditioner": "{class}", **columns_of("stretto", "Stretto"), **columns_of("petsc", "PETSc"),
+COLUMNS = {"problem": "{problem}", "method": "{method}", "preconditioner": "{class}", **columns_of("stretto", "Stretto"), **columns_of("petsc", "PETSc"),
            "Stretto over PETSc": lambda row: f"{row['ratio']:.2f}" if row["ratio"] else NONE}
 
 
 def quickest(rows, program):
     return min((row for row in rows if row[program] and row[program]["solved"]), key=lambda row: seconds(row[program]), default=None)
+
+
+def named(row):
+    return f"{row['class']} with {row['method']}"
 
 
 def best(records):
@@ -94,11 +112,24 @@ def best(records):
         usual = quickest([row for row in own if row["class"] in DEFAULTS], "petsc")
         if ours and theirs:
             a, b = seconds(ours["stretto"]), seconds(theirs["petsc"])
-            said = (f"**{problem}**: best in Stretto {ours['class']}, {a:.1f} s; in PETSc {theirs['class']}, {b:.1f} s: "
+            said = (f"**{problem}**: best in Stretto {named(ours)}, {a:.1f} s; in PETSc {named(theirs)}, {b:.1f} s: "
                     f"{a / b:.2f} of PETSc's time")
-            yield said + (f"; {a / seconds(usual['petsc']):.2f} of that of its best with defaults, {usual['class']}." if usual else ".")
+            yield said + (f"; {a / seconds(usual['petsc']):.2f} of that of its best with defaults, {named(usual)}." if usual else ".")
+
+
+def shares(records):
+    """Geometric means, over the problems, of Stretto's best time over that of PETSc's best with defaults, and with any options."""
+    usual, any_ = [], []
+    for problem in dict.fromkeys(row["problem"] for row in records):
+        own = [row for row in records if row["problem"] == problem]
+        of_defaults = [row for row in own if row["class"] in DEFAULTS]
+        if ours := quickest(own, "stretto"):
+            for ratios, theirs in ((any_, quickest(own, "petsc")), (usual, quickest(of_defaults, "petsc"))):
+                if theirs:
+                    ratios.append(seconds(ours["stretto"]) / seconds(theirs["petsc"]))
+    return {"mean_usual": f"{geometric_mean(usual):.2f}", "mean_any": f"{geometric_mean(any_):.2f}", "worst_any": f"{max(any_):.2f}"}
 
 
 def report(data):
-    return {"ranks": f"{data['ranks']}", "rtol": f"{RTOL:.0e}", "facts": machine.line(data["facts"]),
+    return {**shares(data["records"]), "ranks": f"{data['ranks']}", "rtol": f"{RTOL:.0e}", "facts": machine.line(data["facts"]),
             "table": table(data["records"], COLUMNS), "best": points(best(data["records"]))}, {}

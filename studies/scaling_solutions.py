@@ -62,15 +62,6 @@ def simulator_of(study):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def specification(study, problem):
-    """With the path of its file."""
-    real = re.fullmatch(r"kron:(\w+),(\d+)", problem)
-    if not real:
-        return problem
-    study.files()
-    return f"kron:{study.options.matrices / real[1]}.mtx.gz,{real[2]}"
-
-
 def measure(study):
     runs, methods, simulator = simulated.Simulations(study), methods_of(study), simulator_of(study)
     few = 1 if study.options.quick else None
@@ -81,7 +72,7 @@ def measure(study):
     def simulate(case):
         family, problem, nodes, noise = case
         nodes = min(nodes, runs.a.most) if study.options.quick else nodes
-        words = ["simulate", "--problem", specification(study, problem), "--nodes", str(nodes), *RUN, *noise, "--methods",
+        words = ["simulate", "--problem", study.specification(problem), "--nodes", str(nodes), *RUN, *noise, "--methods",
                  *methods[family]]
         return runs.run(words, nodes, simulator)
 
