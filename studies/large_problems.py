@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long do large problems take to solve, beside PETSc? Millions of unknowns with jumping and anisotropic coefficients, in
-turn, preconditioners of the same class; make zoo or make bench-peers builds the drivers."""
+"""How long do large problems take to solve, beside PETSc? Diffusion with jumping and anisotropic coefficients, convection, and
+Kronecker sums of real matrices, in turn, with preconditioners of the same class; make zoo or make bench-peers builds the drivers."""
 
 import json
 from statistics import geometric_mean
@@ -57,10 +57,11 @@ def petsc(study, problem, method, options):
             **{name: found[name] for name in ("iterations", "residual", "setup", "solve")}}
 
 
-def known(case, names, all):
+def named_in(case, names, table):
+    """The rows of the table that a case names."""
     for name in names:
-        if name not in all:
-            raise run.Failed(f"--cases {case}: there is no '{name}', but {', '.join(all)}")
+        if name not in table:
+            raise run.Failed(f"--cases {case}: there is no '{name}', but {', '.join(table)}")
     return names
 
 
@@ -69,8 +70,8 @@ def measure(study):
     for case in ["jump3d:16", "aniso3d:16/amg,gamg", "convdiff3d:16/ilu0/gmres"] if study.options.quick else study.options.cases:
         problem, classes, methods = (case.split("/") + ["", ""])[:3]
         place = study.specification(problem)
-        for method in known(case, methods.split(",") if methods else ["cg"], METHODS):
-            for name in known(case, classes.split(",") if classes else list(CLASSES), CLASSES):
+        for method in named_in(case, methods.split(",") if methods else ["cg"], METHODS):
+            for name in named_in(case, classes.split(",") if classes else list(CLASSES), CLASSES):
                 own, other = (SYMMETRIC if method == "cg" else {}).get(name, CLASSES[name])
                 ours, theirs = stretto(study, place, method, own), petsc(study, place, method, other)
                 study.data["records"].append({"problem": problem, "method": method, "class": name, "stretto": ours, "petsc": theirs,
@@ -93,7 +94,8 @@ def columns_of(program, name):
             f"{name}: solve, s": shown(lambda x: f"{x['solve']:.2f}")}
 
 
-COLUMNS = {"problem": "{problem}", "method": "{method}", "preconditioner": "{class}", **columns_of("stretto", "Stretto"), **columns_of("petsc", "PETSc"),
+COLUMNS = {"problem": "{problem}", "method": "{method}", "preconditioner": "{class}",
+           **columns_of("stretto", "Stretto"), **columns_of("petsc", "PETSc"),
            "Stretto over PETSc": lambda row: f"{row['ratio']:.2f}" if row["ratio"] else NONE}
 
 
@@ -105,29 +107,31 @@ def named(row):
     return f"{row['class']} with {row['method']}"
 
 
-def best(records):
+def contests(records):
+    """Of each problem its name, Stretto's best row, PETSc's, and PETSc's with defaults (None where none of them was measured)."""
     for problem in dict.fromkeys(row["problem"] for row in records):
         own = [row for row in records if row["problem"] == problem]
         ours, theirs = quickest(own, "stretto"), quickest(own, "petsc")
-        usual = quickest([row for row in own if row["class"] in DEFAULTS], "petsc")
         if ours and theirs:
-            a, b = seconds(ours["stretto"]), seconds(theirs["petsc"])
-            said = (f"**{problem}**: best in Stretto {named(ours)}, {a:.1f} s; in PETSc {named(theirs)}, {b:.1f} s: "
-                    f"{a / b:.2f} of PETSc's time")
-            yield said + (f"; {a / seconds(usual['petsc']):.2f} of that of its best with defaults, {named(usual)}." if usual else ".")
+            yield problem, ours, theirs, quickest([row for row in own if row["class"] in DEFAULTS], "petsc")
+
+
+def share(ours, theirs):
+    return seconds(ours["stretto"]) / seconds(theirs["petsc"])
+
+
+def best(records):
+    for problem, ours, theirs, usual in contests(records):
+        said = (f"**{problem}**: best in Stretto {named(ours)}, {seconds(ours['stretto']):.1f} s; in PETSc {named(theirs)}, "
+                f"{seconds(theirs['petsc']):.1f} s: {share(ours, theirs):.2f} of PETSc's time")
+        yield said + (f"; {share(ours, usual):.2f} of that of its best with defaults, {named(usual)}." if usual else ".")
 
 
 def shares(records):
-    """Geometric means, over the problems, of Stretto's best time over that of PETSc's best with defaults, and with any options."""
-    usual, any_ = [], []
-    for problem in dict.fromkeys(row["problem"] for row in records):
-        own = [row for row in records if row["problem"] == problem]
-        of_defaults = [row for row in own if row["class"] in DEFAULTS]
-        if ours := quickest(own, "stretto"):
-            for ratios, theirs in ((any_, quickest(own, "petsc")), (usual, quickest(of_defaults, "petsc"))):
-                if theirs:
-                    ratios.append(seconds(ours["stretto"]) / seconds(theirs["petsc"]))
-    return {"mean_usual": f"{geometric_mean(usual):.2f}", "mean_any": f"{geometric_mean(any_):.2f}", "worst_any": f"{max(any_):.2f}"}
+    """Geometric means over the problems."""
+    found = list(contests(records))
+    of_any, of_usual = [share(ours, theirs) for _, ours, theirs, _ in found], [share(ours, usual) for _, ours, _, usual in found if usual]
+    return {"mean_usual": f"{geometric_mean(of_usual):.2f}", "mean_any": f"{geometric_mean(of_any):.2f}", "worst_any": f"{max(of_any):.2f}"}
 
 
 def report(data):

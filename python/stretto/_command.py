@@ -44,6 +44,13 @@ def command(name, *arguments, ranks=1, **options) -> dict:
     >>> sorted({point["nodes"] for point in points})
     [1, 2, 4]
     """
+    run = _run(name, [*map(str, arguments), *_words(options), "--json", "-"], ranks)
+    if run.returncode not in (0, 1) or not run.stdout:
+        raise InputError(_as_arguments(name, run.stderr))
+    return json.loads(run.stdout)
+
+
+def _run(name, words, ranks):
     found = program()
     if not found:
         raise RuntimeError("the command line was not installed with this package: pip install . in the sources has it, or STRETTO names it")
@@ -53,11 +60,7 @@ def command(name, *arguments, ranks=1, **options) -> dict:
         if not shutil.which(start[0]):
             raise RuntimeError(f"{start[0]}, which starts {ranks} processes, was not found: MPIEXEC names another")
     # The environment as it was before MPI began here: it would make these processes a part of this one's run.
-    run = subprocess.run([*start, found, name, *map(str, arguments), *_words(options), "--json", "-"], capture_output=True, text=True,
-                         env=_mpi.environment())
-    if run.returncode not in (0, 1) or not run.stdout:
-        raise InputError(_as_arguments(name, run.stderr))
-    return json.loads(run.stdout)
+    return subprocess.run([*start, found, name, *words], capture_output=True, text=True, env=_mpi.environment())
 
 
 def _as_arguments(name, complaint):
@@ -102,7 +105,9 @@ class Machine:
         """This one, measured in some seconds with so many processes; one process has no network."""
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "machine.json"
-            _run_without_json("machine", file, ranks)
+            run = _run("machine", [str(file)], ranks)
+            if run.returncode != 0:
+                raise InputError(_as_arguments("machine", run.stderr))
             return cls(file)
 
     @property
@@ -132,16 +137,6 @@ class Machine:
 
     def _repr_html_(self):
         return html_table([(name, f"{one['value']} {one['unit']} ({one['source']})") for name, one in self.parameters.items()])
-
-
-def _run_without_json(name, file, ranks):
-    found = program()
-    if not found:
-        raise RuntimeError("the command line was not installed with this package: pip install . in the sources has it, or STRETTO names it")
-    start = [*shlex.split(os.environ.get("MPIEXEC", "mpiexec")), "-n", str(ranks)] if ranks > 1 else []
-    run = subprocess.run([*start, found, name, str(file)], capture_output=True, text=True, env=_mpi.environment())
-    if run.returncode != 0:
-        raise InputError(run.stderr.strip().removeprefix("stretto: "))
 
 
 def _for_machine(name, arguments, options):
