@@ -13,7 +13,8 @@ namespace {
 /// This rank's rows of A and those of other ranks within a distance: local rows first, the others in global order.
 class ExtendedRows {
 public:
-    ExtendedRows(const CsrMatrix<double>& A, int distance) : A_(A), rows_(A.local_rows()) {
+    ExtendedRows(const CsrMatrix<double>& A, int distance)
+        : A_(A), first_(A.partition().first(A.comm().rank())), rows_(A.local_rows()) {
         std::vector<Global> wanted;
         for (Index k = 0; k < A.halo_rows(); ++k) wanted.push_back(A.global(rows_ + k));
         std::vector<Global> all;
@@ -37,12 +38,10 @@ public:
     }
 
     Global global(Index row) const {
-        return row < rows_ ? A_.partition().first(A_.comm().rank()) + row
-                           : halo.rows()[static_cast<std::size_t>(row - rows_)];
+        return row < rows_ ? first_ + row : halo.rows()[static_cast<std::size_t>(row - rows_)];
     }
-    /// The number here of a global row; −1: it is not here.
+    /// The number here of a row of another rank; −1: it is not here.
     Index local(Global row) const {
-        if (owned(row)) return static_cast<Index>(row - A_.partition().first(A_.comm().rank()));
         const auto found = std::ranges::lower_bound(halo.rows(), row);
         return found != halo.rows().end() && *found == row ? rows_ + static_cast<Index>(found - halo.rows().begin())
                                                            : -1;
@@ -53,18 +52,22 @@ public:
         if (row < rows_) {
             const auto [columns, values] = A_.row(row);
             for (std::size_t k = 0; k < columns.size(); ++k)
-                if (const Index column = local(A_.global(columns[k])); column >= 0) use(column, values[k]);
+                if (const Index column = columns[k] < rows_ ? columns[k] : local(A_.global(columns[k])); column >= 0)
+                    use(column, values[k]);
         } else {
             const auto [begin, end] = std::ranges::equal_range(entries_, global(row), {}, &Entry<double>::row);
             for (auto at = begin; at != end; ++at)
-                if (const Index column = local(at->column); column >= 0) use(column, at->value);
+                if (const Index column =
+                        owned(at->column) ? static_cast<Index>(at->column - first_) : local(at->column);
+                    column >= 0)
+                    use(column, at->value);
         }
     }
 
     Halo<double> halo;
 
 private:
-    bool owned(Global row) const { return A_.partition().owner(row) == A_.comm().rank(); }
+    bool owned(Global row) const { return row >= first_ && row < first_ + rows_; }
 
     /// Collective. The entries of rows of other ranks.
     std::vector<Entry<double>> fetch(const std::vector<Global>& wanted) const {
@@ -75,7 +78,7 @@ private:
         const auto asked = all_to_all(comm, ask);
         for (std::size_t p = 0; p < asked.size(); ++p)
             for (const Global row : asked[p]) {
-                const auto [columns, values] = A_.row(static_cast<Index>(row - A_.partition().first(comm.rank())));
+                const auto [columns, values] = A_.row(static_cast<Index>(row - first_));
                 for (std::size_t k = 0; k < columns.size(); ++k)
                     answers[p].push_back({row, A_.global(columns[k]), values[k]});
             }
@@ -85,6 +88,7 @@ private:
     }
 
     const CsrMatrix<double>& A_;
+    Global first_;
     Index rows_;
     std::vector<Entry<double>> entries_;
 };
@@ -97,8 +101,7 @@ public:
         ExtendedRows extended(A, overlap);
         domains_.resize(static_cast<std::size_t>(blocks_.size()));
         blocks_.factorise([&](int b) {
-            auto& rows = domains_[static_cast<std::size_t>(b)].rows;
-            rows.resize(static_cast<std::size_t>(blocks_.end(b) - blocks_.begin(b)));
+            std::vector<Index> rows(static_cast<std::size_t>(blocks_.end(b) - blocks_.begin(b)));
             std::iota(rows.begin(), rows.end(), blocks_.begin(b));
             std::vector<Index> place(static_cast<std::size_t>(rows_ + extended.halo.size()), -1);
             for (const Index row : rows) place[row] = 0;
@@ -111,7 +114,9 @@ public:
                     });
             std::ranges::sort(rows, {}, [&](Index row) { return extended.global(row); });
             for (std::size_t k = 0; k < rows.size(); ++k) place[rows[k]] = static_cast<Index>(k);
+            domains_[static_cast<std::size_t>(b)] = domain(b, rows);
             Block block;
+            block.reserve(static_cast<Index>(rows.size()), entries_of(extended, rows));
             std::vector<std::pair<Index, double>> entries;
             for (const Index row : rows) {
                 entries.clear();
@@ -135,7 +140,7 @@ public:
     bool symmetric() const override { return blocks_.symmetric() && !restricted_; }
     double bytes(int columns) const override {
         double rows = 0;
-        for (const auto& domain : domains_) rows += static_cast<double>(domain.rows.size());
+        for (const auto& domain : domains_) rows += static_cast<double>(domain.rows);
         return stored() + 8.0 * columns * ((blocks_.passes() + 4) * rows + 2.0 * static_cast<double>(halo_.size()));
     }
     double stored() const override { return blocks_.stored(); }
@@ -143,10 +148,38 @@ public:
     bool repaired() const override { return blocks_.repaired(); }
 
 private:
+    /// Rows of a domain that follow one another, here and in the domain: local ones, or those of the halo from rows_
+    /// on.
+    struct Run {
+        Index first, rows;
+        bool own;  // of the block that the domain was made of
+    };
     struct Domain {
-        std::vector<Index> rows;  // local ones, and those of the halo from rows_ on; in global order
+        std::vector<Run> runs;  // in global order
+        std::size_t rows = 0;
         mutable std::vector<double> in, out;
     };
+
+    Domain domain(int b, const std::vector<Index>& rows) const {
+        Domain result;
+        result.rows = rows.size();
+        const auto own = [&](Index row) { return row >= blocks_.begin(b) && row < blocks_.end(b); };
+        for (const Index row : rows) {
+            auto& runs = result.runs;
+            const bool goes_on = !runs.empty() && row != rows_ && row == runs.back().first + runs.back().rows &&
+                                 own(row) == runs.back().own;
+            if (goes_on)
+                ++runs.back().rows;
+            else
+                runs.push_back({row, 1, own(row)});
+        }
+        return result;
+    }
+    static std::size_t entries_of(const ExtendedRows& extended, const std::vector<Index>& rows) {
+        auto result = rows.size();  // diagonals that A has not
+        for (const Index row : rows) extended.each(row, [&](Index, double) { ++result; });
+        return result;
+    }
 
     /// Restricted: what comes out counts in the block's own rows only; transposed, what goes in does.
     void solve(MultiVector<double> r, MultiVector<double> z, bool transpose) const {
@@ -154,36 +187,39 @@ private:
         const int m = r.columns();
         const auto width = static_cast<std::size_t>(m);
         const bool own_in = restricted_ && transpose, own_out = restricted_ && !transpose;
-        const auto own = [&](int b, Index row) { return row >= blocks_.begin(b) && row < blocks_.end(b); };
         if (!own_in) halo_.start(r.data(), m).wait();
         double* const halo = halo_.values(m);
-        const auto at = [&](double* local, Index row) {
-            return row < rows_ ? local + static_cast<std::size_t>(row) * width
-                               : halo + static_cast<std::size_t>(row - rows_) * width;
+        const auto at = [&](double* local, const Run& run) {
+            return run.first < rows_ ? local + static_cast<std::size_t>(run.first) * width
+                                     : halo + static_cast<std::size_t>(run.first - rows_) * width;
         };
+        const auto values = [&](const Run& run) { return static_cast<std::size_t>(run.rows) * width; };
         blocks_.each([&](int b, int thread) {
-            const auto& [rows, in, out] = domains_[static_cast<std::size_t>(b)];
-            in.resize(std::max(in.size(), rows.size() * width));
+            const auto& [runs, rows, in, out] = domains_[static_cast<std::size_t>(b)];
+            in.resize(std::max(in.size(), rows * width));
             out.resize(in.size());
-            for (std::size_t k = 0; k < rows.size(); ++k) {
-                if (own_in && !own(b, rows[k]))
-                    std::fill_n(in.data() + k * width, width, 0.0);
-                else
-                    std::copy_n(at(r.data(), rows[k]), width, in.data() + k * width);
-            }
+            double* to = in.data();
+            for (const Run& run : runs)
+                to = own_in && !run.own ? std::fill_n(to, values(run), 0.0)
+                                        : std::copy_n(at(r.data(), run), values(run), to);
             blocks_.solve(b, thread, in.data(), out.data(), m, transpose);
             if (!own_out) return;
-            for (std::size_t k = 0; k < rows.size(); ++k)
-                if (own(b, rows[k])) std::copy_n(out.data() + k * width, width, at(z.data(), rows[k]));
+            const double* from = out.data();
+            for (const Run& run : runs) {
+                if (run.own) std::copy_n(from, values(run), at(z.data(), run));
+                from += values(run);
+            }
         });
         if (own_out) return;
         std::ranges::fill(z.values(), 0.0);
         std::fill_n(halo, static_cast<std::size_t>(halo_.size()) * width, 0.0);
-        for (const auto& [rows, in, out] : domains_)  // in order: the sum is the same with any number of threads
-            for (std::size_t k = 0; k < rows.size(); ++k) {
-                double* const to = at(z.data(), rows[k]);
-                for (std::size_t j = 0; j < width; ++j) to[j] += out[k * width + j];
+        for (const auto& domain : domains_) {  // in order: the sum is the same with any number of threads
+            const double* from = domain.out.data();
+            for (const Run& run : domain.runs) {
+                double* const to = at(z.data(), run);
+                for (std::size_t k = 0; k < values(run); ++k) to[k] += *from++;
             }
+        }
         halo_.add_back(z.data(), m);
     }
 

@@ -57,6 +57,9 @@ private:
     Block block(int b) const {
         const Index begin = blocks_.begin(b), end = blocks_.end(b);
         Block block;
+        auto most = static_cast<std::size_t>(end - begin);  // diagonals that A has not
+        for (Index i = begin; i < end; ++i) most += A_->row(i).columns.size();
+        block.reserve(end - begin, most);
         for (Index i = begin; i < end; ++i) {
             const auto [columns, values] = A_->row(i);
             bool diagonal = false;

@@ -14,21 +14,8 @@
 namespace stretto {
 namespace {
 
-using Entry = Triangular::Entry;
-
-std::vector<Entry> entries(const Block& block, Index row) {
-    std::vector<Entry> result;
-    for (Index k = block.start[row]; k < block.start[row + 1]; ++k)
-        result.push_back({block.columns[k], block.values[k]});
-    return result;
-}
-
 /// For a block without rows, which the libraries refuse.
-std::unique_ptr<LocalSolver> nothing() {
-    auto result = std::make_unique<Triangular>(0);
-    result->finish();
-    return result;
-}
+std::unique_ptr<LocalSolver> nothing() { return std::make_unique<Triangular>(Block{}, std::vector<double>{}, Block{}); }
 
 /// UMFPACK's objects, freed at the end of the scope.
 struct Umfpack {
@@ -107,22 +94,16 @@ std::unique_ptr<LocalSolver> factorise(const Block& block, double shift) {
         columns.end_row();
     }
     const Block lower = columns.transposed();
-    auto result = std::make_unique<Triangular>(n);
-    for (Index i = 0; i < n; ++i) {
-        auto right = entries(columns, i);
-        for (auto& entry : right) entry.value *= diagonal[i];
-        result->add_row(entries(lower, i), diagonal[i], right);
-    }
+    for (Index j = 0; j < n; ++j)  // D Lᵀ by rows
+        for (Index k = columns.start[j]; k < columns.start[j + 1]; ++k) columns.values[k] *= diagonal[j];
     const std::vector<Index> permutation(order, order + n);
-    result->finish(permutation, permutation);
-    return result;
+    return std::make_unique<Triangular>(lower, diagonal, columns, permutation, permutation);
 }
 
 /// L U by UMFPACK, pivots that vanish replaced, of the block whose diagonal is increased by `shift` times the absolute
 /// values of a row.
 std::unique_ptr<LocalSolver> factorise_unsymmetric(const Block& block, double shift) {
     const Index n = block.rows();
-    auto result = std::make_unique<Triangular>(n);
     // A stored zero, as those on the diagonal, misleads UMFPACK's ordering; but it refuses empty rows and columns.
     Block nonzeros;
     std::vector<char> column_used(static_cast<std::size_t>(n));
@@ -173,18 +154,14 @@ std::unique_ptr<LocalSolver> factorise_unsymmetric(const Block& block, double sh
     for (const double pivot : diagonal) largest = std::max(largest, std::abs(pivot));
     if (largest == 0) largest = 1;
     Index replaced = 0;
-    for (Index i = 0; i < n; ++i) {
+    for (double& pivot : diagonal) {
         constexpr double tiny = 1e-15, replacement = 1e-8;
-        if (!(std::abs(diagonal[i]) > tiny * largest)) {
-            ++replaced;
-            diagonal[i] = std::copysign(replacement * largest, diagonal[i]);
-        }
-        auto left = entries(lower, i), right = entries(upper, i);
-        std::erase_if(left, [&](const Entry& entry) { return entry.column == i; });
-        std::erase_if(right, [&](const Entry& entry) { return entry.column == i; });
-        result->add_row(left, diagonal[i], right);
+        if (std::abs(pivot) > tiny * largest) continue;
+        ++replaced;
+        pivot = std::copysign(replacement * largest, pivot);
     }
-    result->finish(std::move(row_order), std::move(column_order), std::move(row_scale));
+    auto result = std::make_unique<Triangular>(lower, diagonal, upper, std::move(row_order), std::move(column_order),
+                                               std::move(row_scale));
     result->repairs.pivots = replaced;
     return result;
 }

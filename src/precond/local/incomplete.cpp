@@ -13,7 +13,10 @@ namespace {
 constexpr double tiny = 1e-12;        // a pivot below this times the largest of its row …
 constexpr double replacement = 1e-2;  // … becomes this times it
 
-using Entry = Triangular::Entry;
+struct Entry {
+    Index column;
+    double value;
+};
 
 /// A block whose diagonal is increased, and its pivots judged.
 class Shifted {
@@ -49,45 +52,55 @@ private:
     bool positive_;
 };
 
-bool finite(const std::vector<Entry>& entries) {
-    return std::ranges::all_of(entries, [](const Entry& entry) { return std::isfinite(entry.value); });
-}
-
 /// L U on the pattern of the block, row by row; null where it does not exist or, asked for, has a pivot that is not
 /// positive.
 std::unique_ptr<LocalSolver> factorise(const Block& block, double shift, bool positive) {
     const Index n = block.rows();
     Shifted shifted(block, shift, positive);
-    auto result = std::make_unique<Triangular>(n);
-    std::vector<double> values(block.values.size()), inverse(static_cast<std::size_t>(n));
-    std::vector<Index> place(static_cast<std::size_t>(n), -1), diagonal(static_cast<std::size_t>(n));
-    std::vector<Entry> lower, upper;
+    const auto count = static_cast<std::size_t>(n);
+    std::vector<Index> start_of_lower(count + 1), start_of_upper(count + 1), place(count, -1);
     for (Index i = 0; i < n; ++i) {
-        const Index begin = block.start[i], end = block.start[i + 1];
+        const Index last = n - 1 - i;
+        start_of_lower[i + 1] = start_of_lower[i] + static_cast<Index>(block.before(i, i).size());
+        start_of_upper[i + 1] = start_of_upper[i] + static_cast<Index>(block.after(last, last).size());
+    }
+    Half<double> lower(std::move(start_of_lower)), upper(std::move(start_of_upper));
+    std::vector<double> row, inverse(count);
+    for (Index i = 0; i < n; ++i) {
+        const Index begin = block.start[i], end = block.start[i + 1], left = lower.start[i + 1] - lower.start[i];
+        row.resize(static_cast<std::size_t>(end - begin));
         for (Index k = begin; k < end; ++k) {
-            values[k] = shifted.value(i, k);
-            place[block.columns[k]] = k;
-            if (block.columns[k] == i) diagonal[i] = k;
+            row[k - begin] = shifted.value(i, k);
+            place[block.columns[k]] = k - begin;
         }
-        for (Index k = begin; k < diagonal[i]; ++k) {
-            const Index row = block.columns[k];
-            const double factor = values[k] *= inverse[row];
-            for (Index other = diagonal[row] + 1; other < block.start[row + 1]; ++other)
-                if (const Index at = place[block.columns[other]]; at >= 0) values[at] -= factor * values[other];
+        for (Index k = 0; k < left; ++k) {
+            const Index of = block.columns[begin + k], from_last = n - 1 - of;
+            for (Index other = upper.start[from_last]; other < upper.start[from_last + 1]; ++other)
+                if (const Index at = place[upper.columns[other]]; at >= 0) row[at] -= row[k] * upper.values[other];
+            row[k] *= inverse[of];
         }
-        const double pivot = shifted.pivot(i, values[diagonal[i]]);
+        const double pivot = shifted.pivot(i, row[left]);
         if (pivot == 0) return nullptr;
         inverse[i] = 1 / pivot;
-        lower.clear();
-        upper.clear();
+        Index in_lower = lower.start[i], in_upper = upper.start[n - i];
+        bool finite = true;
         for (Index k = begin; k < end; ++k) {
-            place[block.columns[k]] = -1;
-            if (k != diagonal[i]) (k < diagonal[i] ? lower : upper).push_back({block.columns[k], values[k]});
+            const Index column = block.columns[k];
+            double value = row[k - begin];
+            place[column] = -1;
+            if (column < i) {
+                lower.columns[in_lower] = column;
+                lower.values[in_lower++] = value;
+            } else if (column > i) {
+                value *= inverse[i];
+                upper.columns[--in_upper] = column;
+                upper.values[in_upper] = value;
+            }
+            finite = finite && std::isfinite(value);
         }
-        if (!finite(lower) || !finite(upper)) return nullptr;
-        result->add_row(lower, pivot, upper);
+        if (!finite) return nullptr;
     }
-    result->finish();
+    auto result = std::make_unique<Triangular>(std::move(lower), std::move(inverse), std::move(upper));
     result->repairs.pivots = shifted.replaced;
     return result;
 }
@@ -103,12 +116,18 @@ void keep_largest(std::vector<Entry>& entries, double threshold, std::size_t mos
     std::ranges::sort(entries, {}, &Entry::column);
 }
 
+/// Whether all of them are finite.
+bool add_row(Block& factor, const std::vector<Entry>& entries) {
+    for (const auto& [column, value] : entries) factor.add(column, value);
+    factor.end_row();
+    return std::ranges::all_of(entries, [](const Entry& entry) { return std::isfinite(entry.value); });
+}
+
 std::unique_ptr<LocalSolver> factorise_with_threshold(const Block& block, double shift, double drop, Index fill) {
     const Index n = block.rows();
     Shifted shifted(block, shift, false);
-    auto result = std::make_unique<Triangular>(n);
-    std::vector<std::vector<Entry>> rows_of_u(static_cast<std::size_t>(n));
-    std::vector<double> work(static_cast<std::size_t>(n)), inverse(static_cast<std::size_t>(n));
+    Block L, U;
+    std::vector<double> work(static_cast<std::size_t>(n)), diagonal;
     std::vector<char> used(static_cast<std::size_t>(n));
     std::vector<Entry> lower, upper;
     std::vector<Index> to_the_right;
@@ -142,14 +161,14 @@ std::unique_ptr<LocalSolver> factorise_with_threshold(const Block& block, double
             to_the_left.pop();
             used[row] = 0;
             if (std::abs(work[row]) < threshold) continue;  // times 1/pivot: in the units of row i
-            const double factor = work[row] * inverse[row];
+            const double factor = work[row] / diagonal[row];
             lower.push_back({row, factor});
-            for (const auto& [column, value] : rows_of_u[row]) touch(column, -factor * value);
+            for (Index k = U.start[row]; k < U.start[row + 1]; ++k) touch(U.columns[k], -factor * U.values[k]);
         }
         used[i] = 0;
         const double pivot = shifted.pivot(i, work[i]);
         if (pivot == 0) return nullptr;
-        inverse[i] = 1 / pivot;
+        diagonal.push_back(pivot);
         for (const Index column : to_the_right) {
             used[column] = 0;
             upper.push_back({column, work[column]});
@@ -157,11 +176,9 @@ std::unique_ptr<LocalSolver> factorise_with_threshold(const Block& block, double
         to_the_right.clear();
         keep_largest(lower, 0, below + static_cast<std::size_t>(fill));
         keep_largest(upper, threshold, above + static_cast<std::size_t>(fill));
-        if (!finite(lower) || !finite(upper)) return nullptr;
-        result->add_row(lower, pivot, upper);
-        rows_of_u[i] = upper;
+        if (!add_row(L, lower) || !add_row(U, upper)) return nullptr;
     }
-    result->finish();
+    auto result = std::make_unique<Triangular>(L, diagonal, U);
     result->repairs.pivots = shifted.replaced;
     return result;
 }

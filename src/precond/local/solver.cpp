@@ -5,12 +5,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "stretto/core/error.hpp"
 
 namespace stretto {
+
+void Block::end_row() {
+    if (columns.size() > static_cast<std::size_t>(std::numeric_limits<Index>::max()))
+        throw InputError(
+            "a block or factor has more entries than a local 32-bit index can count: use more ranks or blocks");
+    start.push_back(static_cast<Index>(columns.size()));
+}
 
 Block Block::transposed() const {
     Block result;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <ranges>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -24,15 +26,39 @@ struct Block {
     std::vector<double> values;
 
     Index rows() const { return static_cast<Index>(start.size()) - 1; }
+    void reserve(Index rows, std::size_t entries) {
+        start.reserve(static_cast<std::size_t>(rows) + 1);
+        columns.reserve(entries);
+        values.reserve(entries);
+    }
     void add(Index column, double value) {
         columns.push_back(column);
         values.push_back(value);
     }
-    void end_row() { start.push_back(static_cast<Index>(columns.size())); }
+    /// Throws InputError where a 32-bit index cannot count the entries.
+    void end_row();
+    /// Places of the entries of a row that are left of a column.
+    auto before(Index row, Index column) const {
+        return places(start[row], bound(row, column, std::ranges::lower_bound));
+    }
+    /// And right of it.
+    auto after(Index row, Index column) const {
+        return places(bound(row, column, std::ranges::upper_bound), start[row + 1]);
+    }
     Block transposed() const;
     /// Mirror images differ by at most 1e-12 of the geometric mean of the largest entries of their two rows.
     bool symmetric() const;
     double largest(Index row) const;
+
+private:
+    static std::ranges::iota_view<std::size_t, std::size_t> places(Index begin, Index end) {
+        return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end)};
+    }
+    template <class Search>
+    Index bound(Index row, Index column, Search search) const {
+        const auto found = search(columns.begin() + start[row], columns.begin() + start[row + 1], column);
+        return static_cast<Index>(found - columns.begin());
+    }
 };
 
 /// What had to be done to a block so that its solver exists.
@@ -82,17 +108,45 @@ inline constexpr OptionInfo precision_option{"precision", 0,         0, 1, "of t
                                              false,       precisions};
 inline constexpr OptionInfo pattern_option{"pattern", 1, 1, 2, "sai: 1: the pattern of A, 2: of A²", true};
 
+/// One half of L U without the diagonal, its rows in the order in which a solve takes them. Numbers are kept as V.
+template <class V>
+struct Half {
+    std::vector<Index> start{0};
+    Buffer<Index> columns;
+    Buffer<V> values;
+
+    explicit Half(std::vector<Index> start_of_rows)
+        : start(std::move(start_of_rows)),
+          columns(static_cast<std::size_t>(start.back())),
+          values(static_cast<std::size_t>(start.back())) {}
+    Half(Half&&) = default;
+    Half(const Half& other) : Half(other.start) { copy(other); }
+    template <class Other>
+    explicit Half(const Half<Other>& other) : Half(other.start) {
+        copy(other);
+    }
+
+private:
+    template <class Other>
+    void copy(const Half<Other>& other) {
+        std::ranges::copy(other.columns.values(), columns.data());
+        std::ranges::transform(other.values.values(), values.data(), [](Other value) { return static_cast<V>(value); });
+    }
+};
+
 /// L U, L with a unit diagonal, maybe of a block whose rows were scaled and whose rows and columns were permuted.
-/// Numbers are kept as V.
 template <class V>
 class TriangularOf final : public LocalSolver {
 public:
-    struct Entry {
-        Index column;
-        double value;
-    };
-    /// Rows are added in order; `lower` and `upper` are without the diagonal.
-    explicit TriangularOf(Index rows) { lower_.start.reserve(static_cast<std::size_t>(rows) + 1); }
+    /// `upper` is from the last row and column on, its rows divided by the diagonal, of which `inverse` is the inverse.
+    TriangularOf(Half<V> lower, std::vector<V> inverse, Half<V> upper)
+        : lower_(std::move(lower)), upper_(std::move(upper)), inverse_(std::move(inverse)) {}
+    /// Entries of `lower` on and above the diagonal, and of `upper` on and below it, are passed over. The kth row of
+    /// L U is row row_order[k] of the block times scale[row_order[k]], its kth column is column column_order[k].
+    /// Empty: as they are.
+    TriangularOf(const Block& lower, const std::vector<double>& diagonal, const Block& upper,
+                 std::vector<Index> row_order = {}, std::vector<Index> column_order = {},
+                 std::vector<double> row_scale = {});
     template <class Other>
     explicit TriangularOf(const TriangularOf<Other>& other)
         : lower_(other.lower_),
@@ -101,11 +155,6 @@ public:
           row_order_(other.row_order_),
           column_order_(other.column_order_),
           row_scale_(other.row_scale_) {}
-    void add_row(const std::vector<Entry>& lower, double diagonal, const std::vector<Entry>& upper);
-    /// After the last row. The kth row of L U is row row_order[k] of the block times scale[row_order[k]], its kth
-    /// column is column column_order[k]. Empty: as they are.
-    void finish(std::vector<Index> row_order = {}, std::vector<Index> column_order = {},
-                std::vector<double> row_scale = {});
 
     void solve(const double* r, double* z, int m, Pieces pieces) const override { solve_for(r, z, m, pieces); }
     void solve(const float* r, float* z, int m, Pieces pieces) const override { solve_for(r, z, m, pieces); }
@@ -117,15 +166,6 @@ public:
 private:
     template <class>
     friend class TriangularOf;
-    struct Half {
-        std::vector<Index> start{0}, columns;
-        std::vector<V> values;
-        Half() = default;
-        template <class Other>
-        explicit Half(const Other& other)
-            : start(other.start), columns(other.columns), values(other.values.begin(), other.values.end()) {}
-        void add_row(const std::vector<Entry>& entries);
-    };
     Index rows() const { return static_cast<Index>(inverse_.size()); }
     template <class T>
     void solve_for(const T* r, T* z, int m, Pieces pieces) const;
@@ -133,8 +173,7 @@ private:
     void solve_in_place(const T* r, T* z, int m, Pieces pieces) const;
     void solve_transpose_in_place(double* z, int m) const;
 
-    // In the order in which a solve reads them: upper_ from the last row and column on, and divided by the diagonal.
-    Half lower_, upper_;
+    Half<V> lower_, upper_;
     std::vector<V> inverse_;  // of the diagonal of U
     std::vector<Index> row_order_, column_order_;
     std::vector<double> row_scale_;

@@ -1,50 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <limits>
+#include <ranges>
 
 #include "../../sparse/forms/row_sums.hpp"
 #include "solver.hpp"
-#include "stretto/core/error.hpp"
 
 namespace stretto {
 
-template <class V>
-void TriangularOf<V>::Half::add_row(const std::vector<Entry>& entries) {
-    if (columns.size() + entries.size() > static_cast<std::size_t>(std::numeric_limits<Index>::max()))
-        throw InputError("a factor has more entries than a local 32-bit index can count: use more ranks or blocks");
-    for (const auto& [column, value] : entries) {
-        columns.push_back(column);
-        values.push_back(static_cast<V>(value));
-    }
-    start.push_back(static_cast<Index>(columns.size()));
+namespace {
+/// Where the rows of a half begin, of which `entries(k)` has the kth.
+template <class Entries>
+std::vector<Index> starts(Index rows, Entries&& entries) {
+    std::vector<Index> start(static_cast<std::size_t>(rows) + 1);
+    for (Index k = 0; k < rows; ++k) start[k + 1] = start[k] + static_cast<Index>(entries(k).size());
+    return start;
 }
+}  // namespace
 
 template <class V>
-void TriangularOf<V>::add_row(const std::vector<Entry>& lower, double diagonal, const std::vector<Entry>& upper) {
-    lower_.add_row(lower);
-    upper_.add_row(upper);
-    inverse_.push_back(static_cast<V>(1 / diagonal));
-}
-
-template <class V>
-void TriangularOf<V>::finish(std::vector<Index> row_order, std::vector<Index> column_order,
-                             std::vector<double> row_scale) {
-    Half reversed;
-    reversed.columns.reserve(upper_.columns.size());
-    reversed.values.reserve(upper_.values.size());
-    for (auto i = static_cast<std::size_t>(rows()); i-- > 0;) {
-        for (auto k = upper_.start[i + 1]; k-- > upper_.start[i];) {
-            reversed.columns.push_back(upper_.columns[k]);
-            reversed.values.push_back(upper_.values[k] * inverse_[i]);
+TriangularOf<V>::TriangularOf(const Block& lower, const std::vector<double>& diagonal, const Block& upper,
+                              std::vector<Index> row_order, std::vector<Index> column_order,
+                              std::vector<double> row_scale)
+    : lower_(starts(lower.rows(), [&](Index i) { return lower.before(i, i); })),
+      upper_(starts(upper.rows(), [&, n = upper.rows()](Index k) { return upper.after(n - 1 - k, n - 1 - k); })),
+      row_order_(std::move(row_order)),
+      column_order_(std::move(column_order)),
+      row_scale_(std::move(row_scale)) {
+    for (const double pivot : diagonal) inverse_.push_back(static_cast<V>(1 / pivot));
+    std::size_t at = 0;
+    for (Index i = 0; i < rows(); ++i)
+        for (const std::size_t k : lower.before(i, i)) {
+            lower_.columns[at] = lower.columns[k];
+            lower_.values[at++] = static_cast<V>(lower.values[k]);
         }
-        reversed.start.push_back(static_cast<Index>(reversed.columns.size()));
-    }
-    upper_ = std::move(reversed);
-    lower_.columns.shrink_to_fit();
-    lower_.values.shrink_to_fit();
-    row_order_ = std::move(row_order);
-    column_order_ = std::move(column_order);
-    row_scale_ = std::move(row_scale);
+    at = 0;
+    for (Index i = rows(); i-- > 0;)
+        for (const std::size_t k : upper.after(i, i) | std::views::reverse) {
+            upper_.columns[at] = upper.columns[k];
+            upper_.values[at++] = static_cast<V>(upper.values[k]) * inverse_[i];
+        }
 }
 
 namespace {
@@ -61,8 +55,8 @@ void subtract(T (&sum)[Width], const V* values, const Index* columns, Index begi
 
 /// Rows at … last − 1 of one half with one column: z of row(at) = scale(at) · from − Σ values · z. A row mostly waits
 /// for the one before it, whose column comes last: its z is in a register.
-template <class Half, class T, class Row, class Scale>
-void sweep_column(const Half& half, std::size_t at, std::size_t last, const T* from, T* z, Row row, Scale scale) {
+template <class V, class T, class Row, class Scale>
+void sweep_column(const Half<V>& half, std::size_t at, std::size_t last, const T* from, T* z, Row row, Scale scale) {
     Index before = -1;
     T z_before = 0;
     for (; at < last; ++at) {
@@ -96,12 +90,12 @@ void TriangularOf<V>::solve_in_place(const T* r, T* z, int columns, Pieces piece
         });
     };
     if (columns == 1)
-        return halves([z](const Half& half, std::size_t at, std::size_t last, const T* from, auto row, auto scale) {
+        return halves([z](const Half<V>& half, std::size_t at, std::size_t last, const T* from, auto row, auto scale) {
             sweep_column(half, at, last, from, z, row, scale);
         });
     with_columns(columns, [&](auto m) {
         const auto stride = static_cast<std::size_t>(m);
-        halves([&](const Half& half, std::size_t at, std::size_t last, const T* from, auto row, auto scale) {
+        halves([&](const Half<V>& half, std::size_t at, std::size_t last, const T* from, auto row, auto scale) {
             for (; at < last; ++at)
                 cover(m, [&]<int Width>(int c) {
                     const std::size_t place = row(at) * stride + static_cast<std::size_t>(c);
@@ -119,7 +113,7 @@ template <class V>
 void TriangularOf<V>::solve_transpose_in_place(double* z, int m) const {
     const auto stride = static_cast<std::size_t>(m);
     const auto n = static_cast<std::size_t>(rows());
-    const auto sweep = [&](const Half& half, std::size_t at, std::size_t row, double scale) {
+    const auto sweep = [&](const Half<V>& half, std::size_t at, std::size_t row, double scale) {
         double* const own = z + row * stride;
         for (auto k = half.start[at]; k < half.start[at + 1]; ++k) {
             double* const to = z + static_cast<std::size_t>(half.columns[k]) * stride;
