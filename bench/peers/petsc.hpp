@@ -8,6 +8,7 @@
 #endif
 #include <petscksp.h>
 
+#include <array>
 #include <vector>
 
 #include "stretto/io/generators.hpp"
@@ -31,6 +32,31 @@ inline Mat petsc_matrix(const stretto::DistributedRows& problem) {
     must(MatSeqAIJSetPreallocationCSR(A, start.data(), columns.data(), rows.values.data()));
     must(MatMPIAIJSetPreallocationCSR(A, start.data(), columns.data(), rows.values.data()));
     return A;
+}
+
+/// Tells PETSc what multigrid asks of whoever has a body of points with three displacements each: that they belong
+/// together, and how it moves without being deformed. `grid` is that of elasticity3d's Generator.
+inline void name_rigid_bodies(Mat A, const std::array<stretto::Global, 3>& grid) {
+    constexpr PetscInt directions = 3;
+    must(MatSetBlockSize(A, directions));
+    PetscInt begin = 0, end = 0;
+    must(MatGetOwnershipRange(A, &begin, &end));
+    Vec coordinates = nullptr;
+    must(MatCreateVecs(A, &coordinates, nullptr));
+    must(VecSetBlockSize(coordinates, directions));
+    PetscScalar* values = nullptr;
+    must(VecGetArray(coordinates, &values));
+    for (PetscInt row = begin; row < end; ++row) {
+        const auto point = static_cast<stretto::Global>(row) / directions, x = grid[0] / directions;
+        const stretto::Global place[] = {point % x, point / x % grid[1], point / x / grid[1]};
+        values[row - begin] = static_cast<PetscScalar>(place[row % directions]);
+    }
+    must(VecRestoreArray(coordinates, &values));
+    MatNullSpace rigid = nullptr;
+    must(MatNullSpaceCreateRigidBody(coordinates, &rigid));
+    must(MatSetNearNullSpace(A, rigid));
+    must(MatNullSpaceDestroy(&rigid));
+    must(VecDestroy(&coordinates));
 }
 
 }  // namespace peers

@@ -15,8 +15,9 @@ using peers::must;
 
 class System {
 public:
-    explicit System(const stretto::DistributedRows& problem) {
+    System(const stretto::DistributedRows& problem, const std::string& name) {
         A_ = peers::petsc_matrix(problem);
+        if (name.starts_with("elasticity3d:")) peers::name_rigid_bodies(A_, stretto::generator(name).grid);
         must(MatCreateVecs(A_, &x_, &b_));
         must(VecDuplicate(b_, &r_));
         must(VecSet(x_, 1));
@@ -77,7 +78,7 @@ int main(int argc, char** argv) {
         must(PetscInitializeNoArguments());
         {
             stretto::MpiComm comm(MPI_COMM_WORLD);
-            System system(stretto::load_problem(comm, argv[1]));
+            System system(stretto::load_problem(comm, argv[1]), argv[1]);
             for (int k = 4; k < argc; ++k) {
                 const auto line = system.solve(argv[k], std::stod(argv[2]), std::stoi(argv[3]));
                 if (comm.rank() == 0) fmt::print("{}\n", line.dump());

@@ -190,6 +190,95 @@ Generator jump(const Spec& spec, const ProblemKind& kind, const Options& options
     });
 }
 
+/// Of hat functions of one dimension on an element [0, 1], at its ends a and b, the integral of their product, derived
+/// or not.
+double integral(Global a, bool derived_a, Global b, bool derived_b) {
+    const auto slope = [](Global end) { return end == 1 ? 1.0 : -1.0; };
+    if (derived_a && derived_b) return slope(a) * slope(b);
+    if (derived_a || derived_b) return slope(derived_a ? a : b) / 2;
+    return a == b ? 1.0 / 3 : 1.0 / 6;
+}
+
+/// Linear elasticity of trilinear cubes of edge one, with Young's modulus one: what moves a point in direction i when
+/// the point a step away moves in direction j, for all sets of the eight cubes around it.
+class Elasticity {
+public:
+    explicit Elasticity(double ratio) : blocks_(sets * steps) {
+        const double lambda = ratio / ((1 + ratio) * (1 - 2 * ratio)), mu = 1 / (2 * (1 + ratio));
+        for (std::size_t set = 0; set < sets; ++set)
+            for (std::size_t cube = 0; cube < 8; ++cube) {
+                if ((set >> cube & 1) == 0) continue;
+                const Cell here = corner(cube);
+                for (std::size_t other = 0; other < 8; ++other) {
+                    const Cell there = corner(other);
+                    const auto product = [&](int i, int j) {
+                        return integral(here.x, i == 0, there.x, j == 0) * integral(here.y, i == 1, there.y, j == 1) *
+                               integral(here.z, i == 2, there.z, j == 2);
+                    };
+                    const double gradients = product(0, 0) + product(1, 1) + product(2, 2);
+                    auto& block = blocks_[place(set, {there.x - here.x, there.y - here.y, there.z - here.z})];
+                    for (int i = 0; i < 3; ++i)
+                        for (int j = 0; j < 3; ++j)
+                            block[static_cast<std::size_t>(3 * i + j)] +=
+                                lambda * product(i, j) + mu * (product(j, i) + (i == j ? gradients : 0));
+                }
+            }
+    }
+    /// Bit k of `set`: there is the cube of which the point is corner(k).
+    const std::array<double, 9>& block(std::size_t set, const Cell& step) const { return blocks_[place(set, step)]; }
+    static Cell corner(std::size_t k) {
+        return {static_cast<Global>(k & 1), static_cast<Global>(k >> 1 & 1), static_cast<Global>(k >> 2)};
+    }
+
+private:
+    static constexpr std::size_t sets = 256, steps = 27;
+    static std::size_t place(std::size_t set, const Cell& step) {
+        return set * steps + static_cast<std::size_t>((step.z + 1) * 9 + (step.y + 1) * 3 + step.x + 1);
+    }
+    std::vector<std::array<double, 9>> blocks_;
+};
+
+/// A body held at its face x = −1, with the three displacements of a point one after another.
+Generator elasticity(const Spec& spec, const ProblemKind& kind, const Options& options) {
+    const Cell size = parse_grid(spec, kind, 3);
+    if (size.y < 2 || size.z < 2)
+        throw InputError(fmt::format(
+            "'{}': along y and z at least two points are wanted, between which there are cubes", spec.text));
+    if (size.x * size.y * size.z > (Global{1} << 62) / 3) refuse_size(spec, kind);
+    const auto make = [=, steps = stencil(size, true), material = Elasticity(options.number("ratio"))](Global begin,
+                                                                                                       Global end) {
+        const auto per_row = 3 * static_cast<Global>(steps.size());
+        check_count(end - begin, per_row);
+        LocalRows<double> rows;
+        rows.start.reserve(static_cast<std::size_t>(end - begin) + 1);
+        rows.columns.reserve(static_cast<std::size_t>((end - begin) * per_row));
+        rows.values.reserve(static_cast<std::size_t>((end - begin) * per_row));
+        for (Global row = begin; row < end; ++row) {
+            const Global point = row / 3;
+            const Cell cell{point % size.x, point / size.x % size.y, point / size.x / size.y};
+            std::size_t set = 0;
+            for (std::size_t k = 0; k < 8; ++k) {
+                const auto [x, y, z] = Elasticity::corner(k);
+                const bool is_there = (x == 1 || cell.x < size.x - 1) && (y == 1 ? cell.y > 0 : cell.y < size.y - 1) &&
+                                      (z == 1 ? cell.z > 0 : cell.z < size.z - 1);
+                set |= std::size_t{is_there} << k;
+            }
+            for (const Cell& step : steps) {
+                const auto [x, y, z] = cell + step;
+                if (x < 0 || x >= size.x || y < 0 || y >= size.y || z < 0 || z >= size.z) continue;
+                const auto& block = material.block(set, step);
+                for (Global j = 0; j < 3; ++j) {
+                    rows.columns.push_back(3 * ((z * size.y + y) * size.x + x) + j);
+                    rows.values.push_back(block[static_cast<std::size_t>(3 * (row % 3) + j)]);
+                }
+            }
+            rows.start.push_back(static_cast<Global>(rows.columns.size()));
+        }
+        return rows;
+    };
+    return {3 * size.x * size.y * size.z, make, {3 * size.x, size.y, size.z}};
+}
+
 /// The diagonal matrix whose entries are the eigenvalues of poisson2d:N, in the order of the grid.
 Generator diagonal(const Spec& spec, const ProblemKind& kind, const Options&) {
     if (spec.positional.size() != 2 || spec.positional[0] != "poisson2d") refuse_size(spec, kind);
@@ -222,6 +311,8 @@ constexpr OptionInfo anisotropic3d_options[] = {{"y", 1, 1e-12, 1e12, "diffusion
 constexpr OptionInfo jump_options[] = {{"contrast", 1e4, 1, 1e16, "largest over smallest coefficient"},
                                        {"seed", 1, 0, 0x1p53, "of the random coefficients", true}};
 
+constexpr OptionInfo elasticity_options[] = {{"ratio", 0.25, 0, 0.499, "Poisson's, of what a body is made of"}};
+
 constexpr std::string_view size2d = "N or NXxNY", size3d = "N or NXxNYxNZ";
 constexpr ProblemKind kinds[] = {
     {"poisson2d", size2d, "5-point Laplacian, diagonal 4", {}, true, poisson<2, false>},
@@ -233,6 +324,8 @@ constexpr ProblemKind kinds[] = {
     {"aniso3d", size3d, "7-point diffusion, different along y and z", anisotropic3d_options, true, anisotropic3d},
     {"jump2d", size2d, "5-point diffusion, log-uniform random cells", jump_options, true, jump<2>},
     {"jump3d", size3d, "7-point diffusion, log-uniform random cells", jump_options, true, jump<3>},
+    {"elasticity3d", size3d, "linear elasticity of cubes, held at one face, 3 unknowns a point", elasticity_options,
+     true, elasticity},
     {"diagonal", "poisson2d,N", "diagonal matrix with the spectrum of poisson2d:N", {}, true, diagonal},
     {"convdiff2d", size2d, "convection-diffusion, first-order upwind", convection2d_options, false, convection2d},
     {"convdiff3d", size3d, "convection-diffusion, first-order upwind, wind along (1,1,1)", convection3d_options, false,

@@ -110,6 +110,59 @@ TEST(Generators, Anisotropic) {
     EXPECT_EQ(B[1], (std::vector<double>{-1, 3.5, -1, 0, -0.5, 0, 0, -0.25, 0, 0, 0, 0}));
 }
 
+/// A times the displacement that moves(x, y, z) gives each point, x counted from the face that is held.
+template <class Moves>
+std::vector<double> forces(const Dense& A, int nx, int ny, Moves&& moves) {
+    std::vector<double> moved, result(A.size());
+    for (std::size_t point = 0; point < A.size() / 3; ++point) {
+        const int at = static_cast<int>(point);
+        for (const double along : moves(at % nx + 1, at / nx % ny, at / nx / ny)) moved.push_back(along);
+    }
+    for (std::size_t i = 0; i < A.size(); ++i)
+        for (std::size_t j = 0; j < A.size(); ++j) result[i] += A[i][j] * moved[j];
+    return result;
+}
+
+TEST(Generators, ElasticityLeavesRigidBodiesAlone) {
+    constexpr int nx = 3, ny = 4;
+    const Dense A = dense("elasticity3d:3x4x2,ratio=0.3");
+    ASSERT_EQ(A.size(), 72u);
+    for (std::size_t i = 0; i < A.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) EXPECT_NEAR(A[i][j], A[j][i], 1e-15) << i << ", " << j;
+    using Moved = std::array<double, 3>;
+    const auto turned = [](int mode, double x, double y, double z) -> Moved {
+        return mode == 0 ? Moved{1, 2, 3} : mode == 1 ? Moved{y, -x, 0} : mode == 2 ? Moved{z, 0, -x} : Moved{0, z, -y};
+    };
+    for (int mode = 0; mode < 4; ++mode) {
+        const auto f = forces(A, nx, ny, [&](int x, int y, int z) { return turned(mode, x, y, z); });
+        double held = 0;
+        for (std::size_t i = 0; i < f.size(); ++i) {
+            const bool beside_the_face = i / 3 % nx == 0;
+            if (beside_the_face)
+                held = std::max(held, std::abs(f[i]));
+            else
+                EXPECT_NEAR(f[i], 0, 1e-14) << "mode " << mode << ", row " << i;
+        }
+        EXPECT_GT(held, 0.1);
+    }
+}
+
+TEST(Generators, ElasticBarIsStretchedEvenly) {
+    constexpr int nx = 4, ny = 3, nz = 3;
+    const auto f = forces(dense("elasticity3d:4x3x3,ratio=0"), nx, ny,
+                          [](int x, int, int) { return std::array<double, 3>{static_cast<double>(x), 0, 0}; });
+    for (int z = 0; z < nz; ++z)
+        for (int y = 0; y < ny; ++y)
+            for (int x = 0; x < nx; ++x) {
+                const auto row = static_cast<std::size_t>(3 * ((z * ny + y) * nx + x));
+                // At the end Young's modulus times the area of each point, a quarter of each square that it is in.
+                const double area = (y == 1 ? 1 : 0.5) * (z == 1 ? 1 : 0.5);
+                EXPECT_NEAR(f[row], x == nx - 1 ? area : 0, 1e-14);
+                EXPECT_NEAR(f[row + 1], 0, 1e-14);
+                EXPECT_NEAR(f[row + 2], 0, 1e-14);
+            }
+}
+
 TEST(Generators, ConvectionIsUpwind) {
     const double x = 2 * std::cos(0.6), y = 2 * std::sin(0.6);  // peclet h = 2
     const Dense A = dense("convdiff2d:3,peclet=8");
@@ -213,7 +266,7 @@ TEST(Generators, MoreRanksThanRows) {
 TEST(Generators, RefusesBadSpecsOnEveryRank) {
     EXPECT_EQ(refusal("poison2d:5"),
               "there is no problem 'poison2d': did you mean poisson2d? There are: poisson2d, poisson3d, poisson3d27, "
-              "neumann2d, neumann3d, aniso2d, aniso3d, jump2d, jump3d, diagonal, convdiff2d, convdiff3d");
+              "neumann2d, neumann3d, aniso2d, aniso3d, jump2d, jump3d, elasticity3d, diagonal, convdiff2d, convdiff3d");
     EXPECT_EQ(refusal("convdiff2d:5,pecle=3"),
               "convdiff2d: unknown option 'pecle': did you mean peclet? It takes the options: peclet, angle");
     EXPECT_EQ(generator("poisson2d:1e3x2").rows, 2000);
@@ -244,7 +297,9 @@ TEST(Generators, RefusesBadSpecsOnEveryRank) {
                              "jump2d:5,seed=1.5",
                              "aniso2d:5,epsilon=0",
                              "aniso2d:5,epsilon=-1",
-                             "aniso3d:5,y=0"})
+                             "aniso3d:5,y=0",
+                             "elasticity3d:5x1x5",
+                             "elasticity3d:5,ratio=0.5"})
         EXPECT_NE(refusal(spec), "accepted") << spec;
     EXPECT_NE(refusal("poisson3d:1600000").find("use more ranks"), std::string::npos);
     EXPECT_NE(refusal("poisson2d:45000").find("use more ranks"), std::string::npos);

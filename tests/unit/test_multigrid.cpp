@@ -165,6 +165,15 @@ TEST(Multigrid, TakesAsManyIterationsAsBoomerAmgs) {
     }
 }
 
+TEST(Multigrid, ToldOfThreeUnknownsAtAPointTakesHalfTheIterations) {
+    MpiComm comm;
+    const auto A = problem(comm, "elasticity3d:12");
+    if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+    const int blind = iterations(A, "cg", "amg");
+    for (const std::string cycle : {"", ",cycle=hypre"})
+        EXPECT_LE(iterations(A, "cg", "amg:functions=3" + cycle), 2 * blind / 3) << cycle;
+}
+
 TEST(Multigrid, CoarsensByWhatIsQuickerThere) {
     MpiComm comm;
     for (const auto& [name, taken, other] :
