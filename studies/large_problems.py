@@ -27,7 +27,6 @@ CLASSES = {
     "chebyshev-single": ("chebyshev:degree=4,precision=single", None),
 }
 SYMMETRIC = {"asm": ("additive_schwarz:inner=ic0,restricted=0", "-pc_type asm -pc_asm_type basic -sub_pc_type icc")}
-ELASTIC = {"amg": ("amg:functions=3", AS_OURS)}  # PETSc knows that three unknowns belong to a point, and the rigid bodies
 DEFAULTS = ("hypre", "gamg", "ilu0", "asm")  # of PETSc's, but for hypre's threshold in three dimensions
 METHODS = {"cg": "-ksp_type cg", "bicgstab": "-ksp_type bcgs -ksp_pc_side right", "gmres": "-ksp_type gmres -ksp_pc_side right"}
 # PROBLEM[/CLASS,…[/METHOD,…]]
@@ -86,7 +85,7 @@ def measure(study):
         place = study.specification(problem)
         for method in named_in(case, methods.split(",") if methods else ["cg"], METHODS):
             for name in named_in(case, classes.split(",") if classes else list(CLASSES), CLASSES):
-                own, other = (CLASSES | (SYMMETRIC if method == "cg" else {}) | (ELASTIC if problem.startswith("elasticity3d") else {}))[name]
+                own, other = (SYMMETRIC if method == "cg" else {}).get(name, CLASSES[name])
                 ours, theirs = in_turn(lambda: stretto(study, place, method, own), lambda: petsc(study, place, method, other))
                 study.data["records"].append({"problem": problem, "method": method, "class": name, "stretto": ours, "petsc": theirs,
                                               "ratio": ours and theirs and seconds(ours) / seconds(theirs)})

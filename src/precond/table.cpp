@@ -67,7 +67,7 @@ constexpr OptionInfo amg_options[] = {
      .choices = amg_coarsenings},
     {"per_row", 4, 0, 100, "entries of a row of the interpolation, at most; 0: any number", true},
     {"aggressive", 1, 0, 100, "levels of aggressive coarsening: less memory, more iterations", true},
-    {"functions", 1, 1, 100, "unknowns at each point, one after the other", true},
+    {"functions", 0, 0, 100, "unknowns at each point, one after the other; 0: as the pattern tells", true},
     {"sweeps", 1, 1, 100, "hypre: of smoothing, before and after", true}};
 
 constexpr OptionInfo inner_iterations_options[] = {{"iterations", 20, 1, 1e6, "inner ones", true}};

@@ -3,6 +3,8 @@
 // cycle.
 #include "precond/multigrid.hpp"
 
+#include "precond/points.hpp"
+
 #include "preconditioner_cases.hpp"
 
 namespace stretto {
@@ -165,13 +167,32 @@ TEST(Multigrid, TakesAsManyIterationsAsBoomerAmgs) {
     }
 }
 
-TEST(Multigrid, ToldOfThreeUnknownsAtAPointTakesHalfTheIterations) {
+TEST(Multigrid, KnowingThreeUnknownsAtAPointTakesFewerIterations) {
     MpiComm comm;
-    const auto A = problem(comm, "elasticity3d:12");
+    const auto A = problem(comm, "elasticity3d:11x12x13");  // whose rows no rank but one gets in whole points
     if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
-    const int blind = iterations(A, "cg", "amg");
+    const int blind = iterations(A, "cg", "amg:functions=1");
     for (const std::string cycle : {"", ",cycle=hypre"})
         EXPECT_LE(iterations(A, "cg", "amg:functions=3" + cycle), 2 * blind / 3) << cycle;
+    EXPECT_EQ(iterations(A, "cg", "amg"), iterations(A, "cg", "amg:functions=3"));
+}
+
+TEST(Multigrid, SeesHowManyUnknownsAPointHas) {
+    MpiComm comm;
+    for (const auto& [name, unknowns] :
+         {std::pair("elasticity3d:5x4x3", 3), std::pair("elasticity3d:4x2x3", 3), std::pair("elasticity3d:11x12x13", 3),
+          std::pair("poisson2d:30", 1), std::pair("poisson3d27:6", 1), std::pair("jump3d:6", 1),
+          std::pair("poisson2d:36x1", 1), std::pair("poisson3d:1", 1), std::pair("diagonal:poisson2d,6", 1)})
+        EXPECT_EQ(unknowns_at_a_point(problem(comm, name)), unknowns) << name;
+    const auto band = [](Global i, Global j) { return std::abs(i - j) <= 10 ? 1.0 : 0.0; };
+    EXPECT_EQ(unknowns_at_a_point(matrix(comm, 600, band)), 1);
+    for (const int k : {2, 4, 5, 6}) {
+        const auto blocks = [k](Global i, Global j) {
+            return std::abs(i / k - j / k) <= 1 && (i + j) % 7 > 0 ? 1.0 : 0.0;
+        };
+        EXPECT_EQ(unknowns_at_a_point(matrix(comm, 120, blocks)), k);
+        EXPECT_EQ(unknowns_at_a_point(matrix(comm, 119, blocks)), 1);  // no whole number of points
+    }
 }
 
 TEST(Multigrid, CoarsensByWhatIsQuickerThere) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Algebraic multigrid: the levels of hypre's BoomerAMG in a V-cycle of our own (multigrid.hpp), or its own cycle.
 // Where hypre is not built in, amg_missing.cpp takes the place of this file.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "../kinds.hpp"
+#include "../points.hpp"
 #include "boomer_amg.hpp"
 #include "stretto/comm/collective.hpp"
 
@@ -89,12 +92,14 @@ bool takes_pmis(const CsrMatrix<double>& A, std::string_view coarsen) {
 std::unique_ptr<Preconditioner> make_amg(const CsrMatrix<double>& A, const Options& options) {
     const bool own = options.choice("cycle") == "hypre";
     const auto whole = [&](std::string_view name) { return static_cast<int>(options.number(name)); };
+    const bool told = options.number("functions") > 0;
+    const int functions = told ? whole("functions") : unknowns_at_a_point(A);
     BoomerAmgOptions usual{.coarsen = takes_pmis(A, options.choice("coarsen")) ? BoomerAmg::pmis : BoomerAmg::hmis,
                            .interpolate = BoomerAmg::extended_i,
                            .most_per_row = whole("per_row"),
                            // In few rows hypre's multipass interpolation writes behind its arrays.
                            .aggressive = A.rows() > Multigrid::most_solved ? whole("aggressive") : 0,
-                           .functions = whole("functions"),
+                           .functions = functions,
                            .strong = options.number("strong")};
     if (own) {
         usual.relax = BoomerAmg::symmetric_l1_gauss_seidel;
@@ -112,6 +117,9 @@ std::unique_ptr<Preconditioner> make_amg(const CsrMatrix<double>& A, const Optio
     const auto make = [&](const BoomerAmgOptions& chosen, std::string_view remark) -> std::unique_ptr<Preconditioner> {
         auto levels = std::make_unique<BoomerAmg>(A, chosen);
         if (!remark.empty()) levels->add_remark(remark);
+        if (!told && functions > 1)
+            levels->add_remark(
+                fmt::format("amg: {} unknowns at each point, as the pattern tells (functions)", functions));
         if (own) {
             levels->add_remark(levels->complexities(all_sum(A.comm(), levels->stored())));
             return levels;
