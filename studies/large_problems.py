@@ -148,5 +148,5 @@ def shares(records):
 
 
 def report(data):
-    return {**shares(data["records"]), "ranks": f"{data['ranks']}", "short": f"{SHORT}", "rtol": f"{RTOL:.0e}", "facts": machine.line(data["facts"]),
+    return {**shares(data["records"]), "ranks": f"{data['ranks']}", "rtol": f"{RTOL:.0e}", "facts": machine.line(data["facts"]),
             "table": table(data["records"], COLUMNS), "best": points(best(data["records"]))}, {}
