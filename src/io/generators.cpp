@@ -219,7 +219,7 @@ public:
                     auto& block = blocks_[place(set, {there.x - here.x, there.y - here.y, there.z - here.z})];
                     for (int i = 0; i < 3; ++i)
                         for (int j = 0; j < 3; ++j)
-                            block[static_cast<std::size_t>(3 * i + j)] +=
+                            block[3 * static_cast<std::size_t>(i) + static_cast<std::size_t>(j)] +=
                                 lambda * product(i, j) + mu * (product(j, i) + (i == j ? gradients : 0));
                 }
             }

@@ -154,7 +154,7 @@ TEST(Generators, ElasticBarIsStretchedEvenly) {
     for (int z = 0; z < nz; ++z)
         for (int y = 0; y < ny; ++y)
             for (int x = 0; x < nx; ++x) {
-                const auto row = static_cast<std::size_t>(3 * ((z * ny + y) * nx + x));
+                const auto row = 3 * static_cast<std::size_t>((z * ny + y) * nx + x);
                 // At the end Young's modulus times the area of each point, a quarter of each square that it is in.
                 const double area = (y == 1 ? 1 : 0.5) * (z == 1 ? 1 : 0.5);
                 EXPECT_NEAR(f[row], x == nx - 1 ? area : 0, 1e-14);
