@@ -11,7 +11,7 @@ namespace {
 constexpr int most = 6;
 /// Blocks of that many rows and columns are mostly full, and clearly fuller than where they begin a row later: those of
 /// a band are as full, wherever they begin. (Of elastic bodies and plates with their zeros dropped 0.70 to 0.98, and
-/// 1.7 times; of one unknown a point at most 0.83, and 1.0; of circuits 0.56, and 1.7.)
+/// 1.7 times; of one unknown a point at most 0.95, and 1.0; of circuits 0.56, and 1.7.)
 constexpr double full = 0.65, fuller = 1.5;
 constexpr Index most_pieces = 16, rows_of_a_piece = 60;
 

@@ -4,7 +4,6 @@
 #include "precond/multigrid.hpp"
 
 #include "precond/points.hpp"
-
 #include "preconditioner_cases.hpp"
 
 namespace stretto {
