@@ -36,8 +36,7 @@ struct CompressedRowsElement {
     std::size_t columns;
 
     template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
-        const std::size_t place = i / columns, j = i % columns;
+    STRETTO_KERNEL void operator()(Block& block, std::size_t place, std::size_t j) const {
         const std::int64_t end = block.at(start + place + 1);
         X sum{};
         for (std::int64_t k = block.at(start + place); k < end; ++k) {
@@ -86,9 +85,9 @@ public:
     void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
         const auto columns = static_cast<std::size_t>(m);
         values_.visit([&]<class Values>(const Values& values) {
-            for_each_on_device<D>(row_.size() * columns,
-                                  CompressedRowsElement<X, D, Values>{start_.data(), row_.data(), columns_.data(),
-                                                                      values, x, halo, y, rows, columns});
+            for_each_row_on_device<D>(row_.size(), m,
+                                      CompressedRowsElement<X, D, Values>{start_.data(), row_.data(), columns_.data(),
+                                                                          values, x, halo, y, rows, columns});
         });
     }
     double bytes() const {

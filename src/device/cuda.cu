@@ -132,6 +132,22 @@ void* CudaDevice::allocate_pinned(std::size_t bytes) {
 }
 void CudaDevice::release_pinned(void* data) noexcept { cudaFreeHost(data); }
 
+void CudaDevice::wait_for(const std::uint32_t& raised, std::uint32_t turn) {
+    constexpr int looks = 1 << 12;  // before the device is asked whether it has failed
+    const cudaStream_t kernels = stream();
+    const auto there = [&] {
+        return static_cast<std::int32_t>(__atomic_load_n(&raised, __ATOMIC_ACQUIRE) - turn) >= 0;
+    };
+    for (int k = 0; !there(); ++k) {
+        if (k < looks) continue;
+        k = 0;
+        const cudaError_t state = cudaStreamQuery(kernels);
+        if (state == cudaErrorNotReady) continue;
+        check(state, "the GPU failed");
+        if (!there()) throw std::logic_error("a kernel of the GPU did not say that its sums are there");
+    }
+}
+
 CudaDevice::Event::~Event() {
     if (event_) cudaEventDestroy(event_);
 }

@@ -25,9 +25,9 @@ struct PackElement {
     OnDevice<X, D>* packed;
     std::size_t columns;
     template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
-        const auto row = static_cast<std::size_t>(block.at(rows + i / columns));
-        block.at(packed + i) = block.at(x + (row * columns + i % columns));
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i, std::size_t column) const {
+        const auto row = static_cast<std::size_t>(block.at(rows + i));
+        block.at(packed + (i * columns + column)) = block.at(x + (row * columns + column));
     }
 };
 
@@ -123,8 +123,9 @@ private:
             }
         }
         void pack(const DeviceArray<Index, D>& rows, MultiVector<T> x) {
-            for_each_on_device<D>(sent.size(), PackElement<X, D>{rows.data(), x.data(), sent.data(),
-                                                                 static_cast<std::size_t>(x.columns())});
+            for_each_row_on_device<D>(
+                rows.size(), x.columns(),
+                PackElement<X, D>{rows.data(), x.data(), sent.data(), static_cast<std::size_t>(x.columns())});
             if (leaving.size() > 0)
                 D::bring(sent.data(), leaving.data(), sent.size() * sizeof(X), packed);
             else

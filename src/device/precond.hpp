@@ -29,8 +29,9 @@ struct MultiplyRowsElement {
     OnDevice<X, D>* to;
     std::size_t columns;
     template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
-        block.at(to + i) = block.at(by + i / columns) * block.at(from + i);
+    STRETTO_KERNEL void operator()(Block& block, std::size_t row, std::size_t column) const {
+        const std::size_t i = row * columns + column;
+        block.at(to + i) = block.at(by + row) * block.at(from + i);
     }
 };
 
@@ -40,8 +41,9 @@ public:
     using T = OnDevice<X, D>;
     DeviceInverse(const DiagonalInverse& inverse, const DeviceMatrix<X, D>&) : inverse_(inverse.values) {}
     void apply(MultiVector<T> r, MultiVector<T> z) const {
-        for_each_on_device<D>(r.size(), MultiplyRowsElement<X, D>{inverse_.data(), r.data(), z.data(),
-                                                                  static_cast<std::size_t>(r.columns())});
+        for_each_row_on_device<D>(
+            inverse_.size(), r.columns(),
+            MultiplyRowsElement<X, D>{inverse_.data(), r.data(), z.data(), static_cast<std::size_t>(r.columns())});
     }
     double bytes(int columns) const { return sizeof(X) * static_cast<double>(inverse_.size()) * (2.0 * columns + 1); }
 
@@ -58,8 +60,9 @@ struct ChebyshevElement {
     X keep, add;
     std::size_t columns;
     template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
-        const X d = block.at(inverse + i / columns);
+    STRETTO_KERNEL void operator()(Block& block, std::size_t row, std::size_t column) const {
+        const std::size_t i = row * columns + column;
+        const X d = block.at(inverse + row);
         const X left = image ? block.at(residual + i) - block.at(image + i) : block.at(r + i);
         const X next = image ? keep * block.at(step + i) + add * d * left : add * d * left;
         block.at(residual + i) = left;
@@ -87,7 +90,7 @@ public:
                                        X{0},
                                        X{1} / form_.middle,
                                        static_cast<std::size_t>(r.columns())};
-        for_each_on_device<D>(r.size(), element);
+        for_each_row_on_device<D>(inverse_.size(), r.columns(), element);
         element.image = image.data();
         auto coefficients = form_.coefficients();
         for (int k = 0; k < form_.degree; ++k) {
@@ -95,7 +98,7 @@ public:
             const auto [keep, add] = coefficients.next();
             element.keep = keep;
             element.add = add;
-            for_each_on_device<D>(r.size(), element);
+            for_each_row_on_device<D>(inverse_.size(), r.columns(), element);
         }
     }
     double bytes(int columns) const {
@@ -152,14 +155,13 @@ struct BlocksElement {
     OnDevice<X, D>* to;
     std::size_t rows, columns;
     template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
-        const std::size_t row = i / columns;
+    STRETTO_KERNEL void operator()(Block& block, std::size_t row, std::size_t column) const {
         const auto first = static_cast<std::size_t>(block.at(begin + row));
         const auto count = static_cast<std::size_t>(block.at(end + row)) - first;
         X sum{};
         for (std::size_t k = 0; k < count; ++k)
-            sum += block.at(inverse + (k * rows + row)) * block.at(from + ((first + k) * columns + i % columns));
-        block.at(to + i) = sum;
+            sum += block.at(inverse + (k * rows + row)) * block.at(from + ((first + k) * columns + column));
+        block.at(to + (row * columns + column)) = sum;
     }
 };
 
@@ -188,9 +190,10 @@ public:
         values_ = DeviceArray<X, D>(values);
     }
     void apply(MultiVector<T> r, MultiVector<T> z) const {
-        for_each_on_device<D>(
-            r.size(), BlocksElement<X, D>{begin_.data(), end_.data(), values_.data(), r.data(), z.data(),
-                                          static_cast<std::size_t>(r.rows()), static_cast<std::size_t>(r.columns())});
+        for_each_row_on_device<D>(
+            begin_.size(), r.columns(),
+            BlocksElement<X, D>{begin_.data(), end_.data(), values_.data(), r.data(), z.data(),
+                                static_cast<std::size_t>(r.rows()), static_cast<std::size_t>(r.columns())});
     }
     double bytes(int columns) const {
         return static_cast<double>(sizeof(X) * values_.size() + 2 * sizeof(Index) * begin_.size()) +

@@ -48,8 +48,8 @@ struct Slices {
 };
 
 /// y = A x in such rows. Columns from `rows` on are the halo's. Those of a term are 16-bit distances from the smallest,
-/// or, where that is −1 − t, the t-th 32 of `wide`.
-template <class X, class D, class Values>
+/// or, where that is −1 − t, the t-th 32 of `wide`. `interface`: there are such of the halo.
+template <class X, class D, class Values, bool interface>
 struct SlicedRowsElement {
     static constexpr std::string_view name = "product, sliced rows";
     const OnDevice<std::int64_t, D>* start;
@@ -62,19 +62,22 @@ struct SlicedRowsElement {
     std::size_t columns;
 
     template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
-        const std::size_t place = i / columns, j = i % columns, lane = place % 32;
+    STRETTO_KERNEL void operator()(Block& block, std::size_t place, std::size_t j) const {
+        const std::size_t lane = place % 32;
         const Index count = block.at(length + place);
-        std::int64_t term = block.at(start + place / 32);
+        const std::int64_t term = block.at(start + place / 32);
+        std::size_t at = Slices::entry(term, lane);
+        const auto* const of_terms = smallest + term;
         X sum{};
-        for (Index k = 0; k < count; ++k, ++term) {
-            const std::size_t at = Slices::entry(term, lane);
-            const Index first = block.at(smallest + term);
-            const Index column =
-                first < 0 ? block.at(wide + Slices::entry(-1 - first, lane)) : first + block.at(distance + at);
-            const auto* const from = column < rows ? x + static_cast<std::size_t>(column) * columns
-                                                   : halo + static_cast<std::size_t>(column - rows) * columns;
-            sum += values.at(block, at) * block.at(from + j);
+        for (Index k = 0; k < count; ++k, at += Slices::high) {
+            const Index first = block.at(of_terms + k), further = block.at(distance + at);
+            const X value = values.at(block, at);
+            Index column = first + further;
+            if (first < 0) column = block.at(wide + Slices::entry(-1 - first, lane));
+            const auto* from = x + static_cast<std::size_t>(column) * columns;
+            if constexpr (interface)
+                if (column >= rows) from = halo + static_cast<std::size_t>(column - rows) * columns;
+            sum += value * block.at(from + j);
         }
         block.at(y + (static_cast<std::size_t>(block.at(row + place)) * columns + j)) = sum;
     }
@@ -111,10 +114,16 @@ public:
     void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
         const auto columns = static_cast<std::size_t>(m);
         values_.visit([&]<class Values>(const Values& values) {
-            for_each_on_device<D>(
-                row_.size() * columns,
-                SlicedRowsElement<X, D, Values>{start_.data(), row_.data(), length_.data(), smallest_.data(),
-                                                wide_.data(), distance_.data(), values, x, halo, y, rows, columns});
+            const auto with = [&]<bool interface>() {
+                for_each_row_on_device<D>(row_.size(), m,
+                                          SlicedRowsElement<X, D, Values, interface>{
+                                              start_.data(), row_.data(), length_.data(), smallest_.data(),
+                                              wide_.data(), distance_.data(), values, x, halo, y, rows, columns});
+            };
+            if (halo)
+                with.template operator()<true>();
+            else
+                with.template operator()<false>();
         });
     }
     double bytes() const {

@@ -82,7 +82,8 @@ TEST(Emulator, PairsTravelThroughSharedMemory) {
     launch(
         [p = from.data(), q = to.data()](auto& block, int t, double* shared) {
             block.copy_pair(shared + 2 * t, p + 2 * t);
-            block.wait_copies();
+            block.end_copies();
+            block.template wait_copies<0>();
             block.store_pair(q + 2 * t, shared + 2 * t);
         },
         8);
@@ -140,7 +141,8 @@ TEST(Emulator, CatchesCopiesThatNobodyWaitsFor) {
         [p = from.data(), q = to.data()](auto& block, int t, double* shared) {
             block.copy_pair(shared + 2 * t, p + 2 * t);
             block.store_pair(q + 2 * t, shared + 2 * t);
-            block.wait_copies();
+            block.end_copies();
+            block.template wait_copies<0>();
         },
         8);
     for (const double value : brought(to)) EXPECT_TRUE(std::isnan(value));

@@ -107,13 +107,16 @@ State& state() {
     return *state;
 }
 
-/// Throws std::logic_error where these bytes of the host are not pinned.
-void check_pinned(const void* address, std::size_t bytes) {
+/// Whether these bytes of the host are pinned.
+bool is_pinned(const void* address, std::size_t bytes) {
     const auto* const begin = static_cast<const std::byte*>(address);
     const auto& pinned = state().pinned;
     const auto after = pinned.upper_bound(begin);
-    if (after == pinned.begin() || begin + bytes > std::prev(after)->first + std::prev(after)->second)
-        throw std::logic_error("a copy beside kernels is of memory that is not pinned");
+    return after != pinned.begin() && begin + bytes <= std::prev(after)->first + std::prev(after)->second;
+}
+/// Throws std::logic_error where they are not.
+void check_pinned(const void* address, std::size_t bytes) {
+    if (!is_pinned(address, bytes)) throw std::logic_error("a copy beside kernels is of memory that is not pinned");
 }
 
 /// Keeps the span of what is done, where that is asked for.
@@ -200,6 +203,10 @@ void EmulatedDevice::release_pinned(void* data) noexcept {
     state().pinned.erase(static_cast<std::byte*>(data));
     ::operator delete(data);
 }
+void EmulatedDevice::wait_for(const std::uint32_t& raised, std::uint32_t turn) {
+    wait();
+    if (static_cast<std::int32_t>(raised - turn) < 0) throw std::logic_error("no kernel said that its sums are there");
+}
 void EmulatedDevice::mark(Event& event) { event.ticket_ = ++state().tickets; }
 void EmulatedDevice::bring(const void* from, void* to, std::size_t bytes, Event& there) {
     check_pinned(to, bytes);
@@ -233,6 +240,9 @@ std::vector<DeviceSpan> EmulatedDevice::recorded() {
     wait();
     return std::exchange(state().spans, {});
 }
-std::byte* EmulatedDevice::find(const void* address, std::size_t bytes) { return state().memory.find(address, bytes); }
+std::byte* EmulatedDevice::find(const void* address, std::size_t bytes) {
+    if (is_pinned(address, bytes)) return static_cast<std::byte*>(const_cast<void*>(address));
+    return state().memory.find(address, bytes);
+}
 
 }  // namespace stretto

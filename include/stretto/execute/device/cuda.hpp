@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,8 @@ public:
     /// As many as an H100 runs together, three on each multiprocessor; the same everywhere, so that sums have the same
     /// bits.
     static constexpr int most_blocks = 396;
-    static constexpr std::size_t most_shared = std::size_t{227} << 10, most_parameters = 32764;
+    static constexpr int many_blocks = 8 * 132;  // as many as it runs together where they are small
+    static constexpr std::size_t most_shared = std::size_t{226} << 10, most_parameters = 32764;
     static constexpr int most_streams = 4;
 
     /// Takes the GPU of this rank. Throws InputError where there is none, or no driver.
@@ -51,6 +53,11 @@ public:
 
     static void* allocate_pinned(std::size_t bytes);
     static void release_pinned(void* data) noexcept;
+    template <class X>
+    static OnDevice<X, CudaDevice>* seen(X* pinned) {
+        return reinterpret_cast<OnDevice<X, CudaDevice>*>(pinned);
+    }
+    static void wait_for(const std::uint32_t& raised, std::uint32_t turn);
     class Event {
     public:
         Event() = default;
@@ -123,10 +130,38 @@ public:
         const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(p) : "memory");
     }
-    __device__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+    __device__ void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+    template <int ahead>
+    __device__ void wait_copies() {
+        asm volatile("cp.async.wait_group %0;" ::"n"(ahead) : "memory");
+    }
     template <class D>
     __device__ void store_pair(OnDevice<double, D>* p, const double* from) {
         asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(from[0]), "d"(from[1]) : "memory");
+    }
+
+    template <class D>
+    __device__ bool last_of(OnDevice<std::uint32_t, D>* counter, int blocks) {
+        __shared__ bool last;
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            auto* const count = reinterpret_cast<unsigned*>(counter);
+            last = atomicAdd(count, 1U) == static_cast<unsigned>(blocks) - 1;
+            if (last) *count = 0;
+        }
+        __syncthreads();
+        __threadfence();
+        return last;
+    }
+    template <class X, class D>
+    __device__ void tell(OnDevice<X, D>* p, X value) {
+        at(p) = value;
+        __threadfence_system();
+    }
+    template <class D>
+    __device__ void raise(OnDevice<std::uint32_t, D>* p, std::uint32_t turn) {
+        if (threadIdx.x == 0) asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(turn) : "memory");
     }
 
     template <class S>

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -27,8 +29,9 @@ class EmulatedDevice {
 public:
     static constexpr std::string_view name = "emulated";
     static std::string title() { return "no GPU, but a processor that plays one"; }
-    static constexpr int most_blocks = 3;                               // so that blocks have rows far apart
-    static constexpr std::size_t most_shared = std::size_t{227} << 10;  // of a block, on sm_90
+    static constexpr int most_blocks = 3;  // so that blocks have rows far apart
+    static constexpr int many_blocks = 5;
+    static constexpr std::size_t most_shared = std::size_t{226} << 10;  // of a block, on sm_90, less what blocks need
     static constexpr std::size_t most_parameters = 32764;               // bytes of a kernel
     static constexpr int most_streams = 4;
 
@@ -54,6 +57,12 @@ public:
     /// Plain memory, which copies that go beside kernels know.
     static void* allocate_pinned(std::size_t bytes);
     static void release_pinned(void* data) noexcept;
+    template <class X>
+    static OnDevice<X, EmulatedDevice>* seen(X* pinned) {
+        return reinterpret_cast<OnDevice<X, EmulatedDevice>*>(pinned);
+    }
+    /// Throws std::logic_error where no kernel raises it so far.
+    static void wait_for(const std::uint32_t& raised, std::uint32_t turn);
     class Event {
     public:
         void wait() const;
@@ -78,7 +87,8 @@ public:
     static void record(bool on);
     static std::vector<DeviceSpan> recorded();
 
-    /// Where a kernel finds what it calls `address`. Throws std::logic_error where that many bytes are not allocated.
+    /// Where a kernel finds what it calls `address`. Throws std::logic_error where that many bytes are neither
+    /// allocated nor pinned.
     static std::byte* find(const void* address, std::size_t bytes);
 
 private:
@@ -99,7 +109,9 @@ public:
     void each(Work&& work) {
         for (int k = 0; k < how_.threads; ++k) {
             work(backwards_ ? how_.threads - 1 - k : k);
-            if (!copies_.empty()) throw std::logic_error("a thread ends without waiting for its copies");
+            for (const auto& together : copies_)
+                if (!together.empty()) throw std::logic_error("a thread ends without waiting for its copies");
+            copies_.assign(1, {});
         }
         backwards_ = !backwards_;
     }
@@ -119,11 +131,30 @@ public:
     }
     template <class X, class D>
     void copy_pair(X* to, const OnDevice<X, D>* p) {
-        copies_.push_back({to, pair(p), 2 * sizeof(X)});
+        copies_.back().push_back({to, pair(p), 2 * sizeof(X)});
     }
+    void end_copies() { copies_.emplace_back(); }
+    /// Those that were not ended travel on.
+    template <int ahead>
     void wait_copies() {
-        for (const auto& [to, from, bytes] : copies_) std::memcpy(to, from, bytes);
-        copies_.clear();
+        for (; copies_.size() > ahead + 1; copies_.pop_front())
+            for (const auto& [to, from, bytes] : copies_.front()) std::memcpy(to, from, bytes);
+    }
+    template <class D>
+    bool last_of(OnDevice<std::uint32_t, D>* counter, int blocks) {
+        std::uint32_t& count = at(counter);
+        if (++count > static_cast<std::uint32_t>(blocks)) throw std::logic_error("more blocks than were counted on");
+        const bool last = count == static_cast<std::uint32_t>(blocks);
+        if (last) count = 0;
+        return last;
+    }
+    template <class X, class D>
+    void tell(OnDevice<X, D>* p, X value) {
+        at(p) = value;
+    }
+    template <class D>
+    void raise(OnDevice<std::uint32_t, D>* p, std::uint32_t turn) {
+        at(p) = turn;
     }
     template <class X, class D>
     void store_pair(OnDevice<X, D>* p, const X* from) {
@@ -161,7 +192,7 @@ private:
     int index_;
     bool backwards_;
     std::vector<std::byte> shared_;
-    std::vector<Copy> copies_;
+    std::deque<std::vector<Copy>> copies_{1};  // those that travel together
 };
 
 using on_emulated = OnDevice<double, EmulatedDevice>;

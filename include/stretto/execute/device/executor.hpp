@@ -5,8 +5,8 @@
 // host knows that it is done when it has waited.
 //
 // A group is one kernel (group.hpp) that has each vector pass once. A group with panels in it is a kernel a statement
-// (panel.hpp). Dot products leave their kernels as a sum a block; another kernel adds these up in a fixed order, so a
-// sum has the same bits in every run and on every device of a kind.
+// (panel.hpp). Blocks leave their parts of dot products, and the last of them adds these up in a fixed order, so a sum
+// has the same bits in every run and on every device of a kind. It writes to the host's memory, where the host looks.
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,9 @@ public:
     using Memory = DeviceArray<X, D>;
 
     DeviceExecutor(int columns, int, Formulation formulation, Comm* = nullptr, Ledger* = nullptr)
-        : columns_(columns), formulation_(formulation) {}
+        : columns_(columns), formulation_(formulation), raised_(1) {
+        *raised_.data() = turn_;
+    }
 
     Formulation formulation() const { return formulation_; }
     int threads() const { return 1; }
@@ -46,7 +48,7 @@ public:
     void arrive(const double* dots) {
         const auto found = std::ranges::find(trips_, dots, &Trip::to);
         if (found == trips_.end()) return;
-        found->there.wait();
+        D::wait_for(*raised_.data(), found->turn);
         std::copy_n(found->landing.data(), found->size, std::exchange(found->to, nullptr));
     }
 
@@ -66,13 +68,16 @@ public:
                               CopyElement<X, D>{from.data() + column, to.data() + column, stride(from)});
     }
     void fill_uniform(MultiVector<T> v, std::uint64_t seed, Global first_row) const {
-        for_each_on_device<D>(v.size(), RandomElement<X, D>{v.data(), splitmix64(seed), first_row, stride(v)});
+        for_each_row_on_device<D>(static_cast<std::size_t>(v.rows()), v.columns(),
+                                  RandomElement<X, D>{v.data(), splitmix64(seed), first_row, stride(v)});
     }
     std::vector<double> largest(MultiVector<T> v) const {
-        const auto threads = static_cast<std::size_t>(threads_of_columns(columns_, 1));
-        DeviceArray<X, D> of_threads(threads);
-        const LargestKernel<X, D> kernel{v.data(), of_threads.data(), v.size(), columns_};
-        D::launch(kernel, kernel.launch());
+        LargestKernel<X, D> kernel{v.data(), nullptr, v.size(), columns_};
+        const Launch how = kernel.launch();
+        const std::size_t threads = static_cast<std::size_t>(how.blocks) * static_cast<std::size_t>(how.threads);
+        const DeviceArray<X, D> of_threads(threads);
+        kernel.most = of_threads.data();
+        D::launch(kernel, how);
         std::vector<X> found(threads);
         D::download(of_threads.data(), found.data(), threads * sizeof(X));
         std::vector<double> most(static_cast<std::size_t>(columns_));
@@ -88,9 +93,9 @@ public:
     template <class... S>
     void run(Index rows, double* dots, const S&... statements) {
         Trip* const trip = dots ? &begin(dots, static_cast<std::size_t>(count_dots(statements...))) : nullptr;
-        sums_ = trip ? trip->results.data() : nullptr;
+        results_ = trip ? D::seen(trip->landing.data()) : nullptr;
         say(rows, statements...);
-        if (trip) D::bring(trip->results.data(), trip->landing.data(), trip->size * sizeof(X), trip->there);
+        if (trip) trip->turn = turn_;
     }
     /// Asked for only of operators that hand on rows, which none on a device does.
     template <class Product, class... S>
@@ -101,13 +106,12 @@ public:
 private:
     static std::size_t stride(MultiVector<T> v) { return static_cast<std::size_t>(v.columns()); }
 
-    /// Dot products on their way: from where a kernel leaves them to where they were asked for.
+    /// Dot products on their way to where they were asked for.
     struct Trip {
         double* to = nullptr;  // null: none
         std::size_t size = 0;
-        DeviceArray<X, D> results{};
         PinnedArray<X, D> landing{};
-        typename D::Event there{};
+        std::uint32_t turn = 0;  // they are there when it is raised
     };
     /// Makes room for so many dot products, which are asked for.
     Trip& begin(double* dots, std::size_t count) {
@@ -115,10 +119,8 @@ private:
         if (trip == trips_.end()) trip = trips_.emplace(trips_.end());
         trip->to = dots;
         trip->size = count * static_cast<std::size_t>(columns_);
-        if (trip->results.size() == 0 || trip->size > trip->results.size()) {
-            trip->results = DeviceArray<X, D>(2 * trip->size + 2);
-            trip->landing = PinnedArray<X, D>(trip->results.size());
-        }
+        if (trip->landing.size() == 0 || trip->size > trip->landing.size())
+            trip->landing = PinnedArray<X, D>(2 * trip->size + 2);
         return *trip;
     }
     template <class... S>
@@ -134,25 +136,23 @@ private:
         };
         (for_each_statement(call, statements), ...);
     }
-    /// Room for what blocks leave of `count` sums.
-    OnDevice<X, D>* partials(int count, int blocks) {
-        const auto size = static_cast<std::size_t>(count) * static_cast<std::size_t>(blocks * columns_);
-        if (size > partials_.size()) partials_ = DeviceArray<X, D>(2 * size);
-        return partials_.data();
-    }
-    void fold(int count, int parts) {
-        D::launch(FoldKernel<X, D>{partials_.data(), sums_, parts, columns_},
-                  FoldKernel<X, D>::launch(count, columns_));
-        sums_ += static_cast<std::size_t>(count) * static_cast<std::size_t>(columns_);
+    /// Of the next `results` numbers that were asked for, for a kernel whose blocks leave `partials` parts of them, in
+    /// so many tiles.
+    SumsForHost<X, D> sums(std::size_t results, std::size_t partials, int tiles) {
+        if (partials > partials_.size()) partials_ = DeviceArray<X, D>(2 * partials);
+        if (const auto counters = static_cast<std::size_t>(tiles) + 1; counters > arrived_.size())
+            arrived_ = DeviceArray<std::uint32_t, D>(std::vector<std::uint32_t>(2 * counters));
+        return {partials_.data(), std::exchange(results_, results_ + results), arrived_.data(), D::seen(raised_.data()),
+                ++turn_};
     }
 
     template <class... S>
     void launch(Index rows, const S&... statements) {
         GroupKernel<X, D, S...> kernel(static_cast<std::size_t>(rows), columns_, statements...);
-        const Launch how = kernel.launch();
-        if (kernel.dots.count > 0) kernel.partials = partials(kernel.dots.count, how.blocks);
+        const Launch how = kernel.take_shape();
+        if (const auto count = static_cast<std::size_t>(kernel.dots.count * columns_); count > 0)
+            kernel.sums = sums(count, count * static_cast<std::size_t>(how.blocks), 1);
         D::launch(kernel, how);
-        if (kernel.dots.count > 0) fold(kernel.dots.count, how.blocks);
     }
     void launch(Index rows, const PanelAssign<T>& s) {
         if (s.target.count() == 0) return;
@@ -171,17 +171,22 @@ private:
     }
     void launch(Index rows, const PanelDots<T>& s) {
         if (s.count() == 0) return;
-        PanelDotsKernel<X, D> kernel{DevicePanel<X, D>(s.left), DevicePanel<X, D>(s.right), nullptr,
-                                     static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns_), columns_};
-        kernel.partials = partials(s.count(), kernel.strips());
+        PanelDotsKernel<X, D> kernel{DevicePanel<X, D>(s.left),
+                                     DevicePanel<X, D>(s.right),
+                                     {},
+                                     static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns_),
+                                     columns_};
+        kernel.sums = sums(static_cast<std::size_t>(s.count() * columns_), kernel.partials(), kernel.tiles());
         D::launch(kernel, kernel.launch());
-        fold(s.count(), kernel.strips());
     }
 
     int columns_;
     Formulation formulation_;
     DeviceArray<X, D> partials_, coefficients_;
-    T* sums_ = nullptr;       // where the next sum goes
+    DeviceArray<std::uint32_t, D> arrived_;
+    T* results_ = nullptr;  // where the next sum goes
+    PinnedArray<std::uint32_t, D> raised_;
+    std::uint32_t turn_ = 0;  // the last one that a kernel was told to raise
     std::deque<Trip> trips_;  // a deque never moves its elements
 };
 

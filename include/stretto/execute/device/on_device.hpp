@@ -11,12 +11,15 @@
 #include "stretto/execute/executor_for.hpp"
 #include "stretto/statements/scalar_traits.hpp"
 
-// What a block of threads on a device runs is compiled for that device.
+// What a block of threads on a device runs is compiled for that device. A host that calls it anyway is not told so by
+// nvcc where templates are: its program ends there. What both call is for both.
 #ifdef __CUDACC__
 #define STRETTO_KERNEL __device__ __forceinline__
+#define STRETTO_KERNEL_AND_HOST __host__ __device__ __forceinline__
 #define STRETTO_UNROLL _Pragma("unroll")
 #else
 #define STRETTO_KERNEL inline
+#define STRETTO_KERNEL_AND_HOST inline
 #define STRETTO_UNROLL
 #endif
 
@@ -141,16 +144,25 @@ struct Launch {
 //   each(f)                  f(t) by every thread, then a barrier
 //   shared<X>(byte, n)       n values that the block shares, from that byte on, unwritten at first
 //   at(p)                    the value at an address of the device
-//   copy_pair(to, p)         starts to copy two neighbouring values from p to shared memory of this thread alone …
-//   wait_copies()            … which are there now
+//   copy_pair(to, p)         starts to copy two neighbouring values from p to shared memory of this thread alone;
+//   end_copies()             those since the last one travel together …
+//   wait_copies(ahead)       … and are there now, but for the last `ahead` (0 or 1) of them
 //   store_pair(p, from)      two neighbouring values from there to p
 //   PerThread<S>             what each thread keeps from one each() to the next
+//   last_of(counter, n)      whether n blocks have come so far, this one as the last: it sees what they wrote. The
+//                            counter, zero at first, is zero again then
+//   tell(p, value)           a thread writes to pinned memory …
+//   raise(p, turn)           … and the block says there, behind all that it told, that it has
 //
 // A device besides has
 //
 //   take()                   throws InputError where there is none
 //   name, title()            what it is called
-//   most_blocks, most_shared
+//   most_blocks              of a kernel with sums
+//   many_blocks              about as many as it runs together at most
+//   most_shared              bytes of a block
+//   seen(p)                  pinned memory as kernels know it
+//   wait_for(raised, turn)   returns when a kernel has raised that pinned number so far
 //   allocate, release        of its memory; allocate_pinned, release_pinned: of the host's, for copies beside kernels
 //   upload, download         in the order of what is launched; the host may use its memory when they return
 //   launch(kernel, how)

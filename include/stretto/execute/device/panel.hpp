@@ -39,16 +39,15 @@ struct PanelAssignKernel {
 
     Launch launch() const {
         const int threads = threads_of_columns(columns, 1);
-        const auto per_block = static_cast<std::size_t>(threads);
-        const auto blocks = std::clamp<std::size_t>((elements + per_block - 1) / per_block, 1, D::most_blocks);
-        return {static_cast<int>(blocks), threads};
+        return {blocks_of(elements, static_cast<std::size_t>(threads)), threads};
     }
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
-        const auto step = static_cast<std::size_t>(block.threads()) * static_cast<std::size_t>(block.blocks());
         block.each([&](int t) {
-            for (std::size_t e = static_cast<std::size_t>(block.index() * block.threads() + t); e < elements; e += step)
-                for (int k = 0; k < target.count; k += together) make(block, e, t % columns, k);
+            const std::size_t e = static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(block.threads()) +
+                                  static_cast<std::size_t>(t);
+            if (e >= elements) return;
+            for (int k = 0; k < target.count; k += together) make(block, e, t % columns, k);
         });
     }
 
@@ -113,7 +112,7 @@ template <class X, class D>
 struct PanelDotsKernel {
     static constexpr std::string_view name = "products of panels";
     DevicePanel<X, D> left, right;
-    OnDevice<X, D>* partials;  // as FoldKernel has them
+    SumsForHost<X, D> sums;
     std::size_t elements;
     int columns;
 
@@ -125,6 +124,10 @@ struct PanelDotsKernel {
         const auto threads = static_cast<std::size_t>(threads_of_columns(columns, 1));
         return static_cast<int>(std::clamp<std::size_t>((elements + threads - 1) / threads, 1, most_strips));
     }
+    /// Of all tiles, those at the edges as large as the others.
+    std::size_t partials() const {
+        return static_cast<std::size_t>(tiles() * strips()) * static_cast<std::size_t>(high * wide * columns);
+    }
     Launch launch() const {
         const int threads = threads_of_columns(columns, 1);
         return {tiles() * strips(), threads, static_cast<std::size_t>(high * wide * threads) * sizeof(X)};
@@ -135,29 +138,31 @@ struct PanelDotsKernel {
         const int all = (left.count + high - 1) / high * in_row, parts = block.blocks() / all;
         const int tile = block.index() % all, strip = block.index() / all;
         const int top = tile / in_row * high, side = tile % in_row * wide;
-        X* const sums = block.template shared<X>(0, static_cast<std::size_t>(high * wide * threads));
+        X* const room = block.template shared<X>(0, static_cast<std::size_t>(high * wide * threads));
         block.each([&](int t) {
             X mine[high][wide] = {};
             const auto step = static_cast<std::size_t>(threads) * static_cast<std::size_t>(parts);
             for (std::size_t e = static_cast<std::size_t>(strip * threads + t); e < elements; e += step)
                 multiply(block, e, top, side, mine);
             STRETTO_UNROLL
-            for (int k = 0; k < high * wide; ++k) sums[k * threads + t] = mine[k / wide][k % wide];
+            for (int k = 0; k < high * wide; ++k) room[k * threads + t] = mine[k / wide][k % wide];
         });
-        add_rows(block, sums, high * wide, threads, threads / columns, columns);
+        add_rows(block, room, high * wide, threads, threads / columns, columns);
+        const PartOfSums part{tile, all, strip, parts};
+        const int count = high * wide * columns;
         block.each([&](int t) {
-            for (int i = t; i < high * wide * columns; i += threads) {
-                const int k = i / columns, row = top + k / wide, col = side + k % wide;
-                if (row < left.count && col < right.count)
-                    block.at(partials + ((row * right.count + col) * parts + strip) * columns + i % columns) =
-                        sums[k * threads + i % columns];
-            }
+            for (int i = t; i < count; i += threads)
+                block.at(sums.partial(part, count, i)) = room[i / columns * threads + i % columns];
+        });
+        sums.finish(block, room, part, count, [&](int i) {
+            const int k = i / columns, row = top + k / wide, col = side + k % wide;
+            return row < left.count && col < right.count ? (row * right.count + col) * columns + i % columns : -1;
         });
     }
 
 private:
     template <class Block>
-    STRETTO_KERNEL void multiply(Block& block, std::size_t e, int top, int side, X (&sums)[high][wide]) const {
+    STRETTO_KERNEL void multiply(Block& block, std::size_t e, int top, int side, X (&mine)[high][wide]) const {
         X of_right[wide];
         STRETTO_UNROLL
         for (int c = 0; c < wide; ++c) of_right[c] = side + c < right.count ? block.at(right.at(side + c, e)) : X{};
@@ -166,7 +171,7 @@ private:
             if (top + r >= left.count) continue;
             const X value = block.at(left.at(top + r, e));
             STRETTO_UNROLL
-            for (int c = 0; c < wide; ++c) sums[r][c] += value * of_right[c];
+            for (int c = 0; c < wide; ++c) mine[r][c] += value * of_right[c];
         }
     }
 };

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string_view>
+#include <cstdint>
 
 #include "stretto/execute/device/on_device.hpp"
 
@@ -15,6 +15,11 @@ inline constexpr int most_threads = 256;
 inline int threads_of_columns(int columns, int lanes, int most = most_threads) {
     const int unit = lanes == 2 && columns % 2 == 0 ? columns / 2 : columns;
     return std::max(1, most / unit) * unit;
+}
+
+/// As many blocks as there is work for, where no sums depend on their number.
+inline int blocks_of(std::size_t size, std::size_t of_a_block) {
+    return static_cast<int>(std::max<std::size_t>(1, (size + of_a_block - 1) / of_a_block));
 }
 
 /// Adds up, for `count` sums, `rows` rows of m numbers each in shared memory, into the first row. Sum k begins at
@@ -33,35 +38,48 @@ STRETTO_KERNEL void add_rows(Block& block, X* sums, int count, int stride, int r
     }
 }
 
-/// Sum k of column j over what the blocks before left of it, partials[(k · parts + part) · m + j], in a fixed order: a
-/// block for each k.
-template <class X, class D>
-struct FoldKernel {
-    static constexpr std::string_view name = "sums";
-    const OnDevice<X, D>* partials;
-    OnDevice<X, D>* result;
-    int parts, columns;
+/// What one block has of a sum that many have parts of: the `tile`-th of `tiles` sets of sums, of which this is part
+/// `index` of `parts`.
+struct PartOfSums {
+    int tile, tiles, index, parts;
+};
 
-    static Launch launch(int count, int columns) {
-        const int threads = threads_of_columns(columns, 1);
-        return {count, threads, static_cast<std::size_t>(threads) * sizeof(X)};
+/// Where sums go. Each block leaves its part of them; the last one that does adds them up, in a fixed order, and the
+/// last of all tells the host, which waits for the number `turn`.
+template <class X, class D>
+struct SumsForHost {
+    OnDevice<X, D>* partials = nullptr;             // [tile][part][sum]
+    OnDevice<X, D>* results = nullptr;              // on the host
+    OnDevice<std::uint32_t, D>* arrived = nullptr;  // blocks, of each tile and of all
+    OnDevice<std::uint32_t, D>* raised = nullptr;   // on the host
+    std::uint32_t turn = 0;
+
+    /// Where a block leaves its part of sum c of `count`.
+    STRETTO_KERNEL OnDevice<X, D>* partial(const PartOfSums& part, int count, int c) const {
+        return partials + (static_cast<std::size_t>(part.tile * part.parts + part.index) * count + c);
     }
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block) const {
-        const int rows = block.threads() / columns;
-        X* const sums = block.template shared<X>(0, static_cast<std::size_t>(block.threads()));
-        const auto* const mine =
-            partials + static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(parts * columns);
-        block.each([&](int t) {
-            X sum{};
-            for (int part = t / columns; part < parts; part += rows)
-                sum += block.at(mine + part * columns + t % columns);
-            sums[t] = sum;
-        });
-        add_rows(block, sums, 1, 0, rows, columns);
-        block.each([&](int t) {
-            if (t < columns) block.at(result + block.index() * columns + t) = sums[t];
-        });
+    /// For all threads of a block that has left its part. place(c): which of the results sum c is, −1 none. `room`: a
+    /// value a thread of shared memory.
+    template <class Block, class Place>
+    STRETTO_KERNEL void finish(Block& block, X* room, const PartOfSums& part, int count, const Place& place) const {
+        if (!block.last_of(arrived + part.tile, part.parts)) return;
+        const int width = count < block.threads() ? count : block.threads(), rows = block.threads() / width;
+        for (int first = 0; first < count; first += width) {
+            block.each([&](int t) {
+                const int c = first + t % width;
+                X sum{};
+                if (t < rows * width && c < count)
+                    for (int k = t / width; k < part.parts; k += rows)
+                        sum += block.at(partial({part.tile, part.tiles, k, part.parts}, count, c));
+                room[t] = sum;
+            });
+            add_rows(block, room, 1, 0, rows, width);
+            block.each([&](int t) {
+                const int c = first + t;
+                if (t < width && c < count && place(c) >= 0) block.tell(results + place(c), room[t]);
+            });
+        }
+        if (part.tiles == 1 || block.last_of(arrived + part.tiles, part.tiles)) block.raise(raised, turn);
     }
 };
 

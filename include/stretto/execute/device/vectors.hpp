@@ -23,20 +23,45 @@ struct ForEachKernel {
 
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
-        const auto step = static_cast<std::size_t>(block.threads()) * static_cast<std::size_t>(block.blocks());
         block.each([&](int t) {
-            for (std::size_t i = static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(block.threads()) +
-                                 static_cast<std::size_t>(t);
-                 i < size; i += step)
-                work(block, i);
+            const std::size_t i = static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(block.threads()) +
+                                  static_cast<std::size_t>(t);
+            if (i < size) work(block, i);
         });
     }
 };
 template <class D, class Work>
 void for_each_on_device(std::size_t size, const Work& work) {
     if (size == 0) return;
-    const auto blocks = std::min<std::size_t>((size + most_threads - 1) / most_threads, D::most_blocks);
-    D::launch(ForEachKernel<D, Work>{size, work}, {static_cast<int>(blocks), most_threads});
+    D::launch(ForEachKernel<D, Work>{size, work}, {blocks_of(size, most_threads), most_threads});
+}
+
+/// Calls work(block, row, column) for all rows of so many columns, in any order: threads that are neighbours have
+/// columns that are, and nobody divides large numbers.
+template <class D, class Work>
+struct ForEachRowKernel {
+    static constexpr std::string_view name = kernel_name<Work>();
+    std::size_t rows;
+    int columns;
+    Work work;
+
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block) const {
+        const int of_a_block = block.threads() / columns;
+        block.each([&](int t) {
+            const int line = columns == 1 ? t : t / columns;
+            const std::size_t row = static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(of_a_block) +
+                                    static_cast<std::size_t>(line);
+            if (row < rows) work(block, row, static_cast<std::size_t>(t - line * columns));
+        });
+    }
+};
+template <class D, class Work>
+void for_each_row_on_device(std::size_t rows, int columns, const Work& work) {
+    if (rows == 0) return;
+    const int threads = threads_of_columns(columns, 1);
+    D::launch(ForEachRowKernel<D, Work>{rows, columns, work},
+              {blocks_of(rows, static_cast<std::size_t>(threads / columns)), threads});
 }
 
 template <class X, class D>
@@ -76,15 +101,15 @@ struct RandomElement {
         return value ^ (value >> 31);
     }
     template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i) const {
-        const std::uint64_t row = static_cast<std::uint64_t>(first_row) + i / columns;
-        const std::uint64_t bits = mix(mix(key ^ row) ^ (i % columns)) >> 11;
-        block.at(v + i) = static_cast<X>(static_cast<double>(bits) * 0x1p-52 - 1);
+    STRETTO_KERNEL void operator()(Block& block, std::size_t i, std::size_t column) const {
+        const std::uint64_t row = static_cast<std::uint64_t>(first_row) + i;
+        const std::uint64_t bits = mix(mix(key ^ row) ^ column) >> 11;
+        block.at(v + (i * columns + column)) = static_cast<X>(static_cast<double>(bits) * 0x1p-52 - 1);
     }
 };
 
-/// The largest |v| of each column in the rows of each thread, infinite where a value is not finite: most[thread · m +
-/// column].
+/// The largest |v| of each column in the rows of each thread, infinite where a value is not finite: most[i], i the
+/// number of the thread in all blocks, a multiple of m in each.
 template <class X, class D>
 struct LargestKernel {
     static constexpr std::string_view name = "largest";
@@ -93,16 +118,23 @@ struct LargestKernel {
     std::size_t elements;
     int columns;
 
-    Launch launch() const { return {1, threads_of_columns(columns, 1)}; }
+    /// What the host looks at is little beside what a thread has.
+    Launch launch() const {
+        constexpr std::size_t of_a_thread = 64;
+        const int threads = threads_of_columns(columns, 1);
+        return {std::min(D::most_blocks, blocks_of(elements, of_a_thread * static_cast<std::size_t>(threads))),
+                threads};
+    }
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
         block.each([&](int t) {
             X mine{};
-            for (auto e = static_cast<std::size_t>(t); e < elements; e += static_cast<std::size_t>(block.threads())) {
+            const int all = block.threads() * block.blocks(), i = block.index() * block.threads() + t;
+            for (auto e = static_cast<std::size_t>(i); e < elements; e += static_cast<std::size_t>(all)) {
                 const X value = block.at(v + e), size = value < X{} ? -value : value;
                 if (!(size <= mine)) mine = size == size ? size : static_cast<X>(HUGE_VAL);
             }
-            block.at(most + t) = mine;
+            block.at(most + i) = mine;
         });
     }
 };
