@@ -29,8 +29,10 @@ SPD = ["poisson3d:24", "jump2d:60,contrast=100"]  # rows that repeat, and rows t
 OTHER = ["convdiff2d:60,peclet=30"]
 PRECONDS = ["none", "jacobi", "chebyshev", "block_jacobi:ilu0,blocks=500", "block_jacobi:sai"]
 TIMED = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres"]
+SOLVED = ["cg", "pipelined_cg"]
 SIDES = [46, 100, 215, 464, 794]  # 1e5 to 5e8 unknowns
 LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
+SOLVED_SIDES = [16, 32, 64, 128, 215]
 QUICK_SIDES = [10]
 HMATRIX, HMATRIX_QUICK = [80_000, 1_000_000], [500]  # triangles
 
@@ -44,7 +46,8 @@ class Unfinished(Exception):
 
 
 def output(command, **more):
-    """What a program says, or ends everything."""
+    """What a program says, or ends everything. Kernels are loaded when it starts, not while it is timed."""
+    more.setdefault("env", dict(os.environ, CUDA_MODULE_LOADING="EAGER"))
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
     if done.returncode not in (0, 1):
         sys.exit(f"{' '.join(map(str, command))}\n{(done.stderr or done.stdout).strip()}")
@@ -103,7 +106,7 @@ def test(options):
     """Whether the tests in C++ pass."""
     command = ["ctest", "--test-dir", str(options.build), "--output-on-failure"]
     emulated = subprocess.run([*command, "-L", "^device$"], check=False).returncode
-    there = subprocess.run([*command, "-R", "^test_device_solves_"], check=False,
+    there = subprocess.run([*command, "-R", "^test_device_(solves|hmatrix)_"], check=False,
                            env=dict(os.environ, STRETTO_TEST_DEVICE=options.device)).returncode
     return emulated == 0 and there == 0
 
@@ -153,19 +156,29 @@ def lines_of_json(text):
 def measure_part(options, part, data):
     """Of what methods are made of."""
     bench = options.build / "bench" / ("device_bench" if options.device == "cuda" else "device_bench_emulated")
-    device, *records = lines_of_json(output([bench, part, "20000" if options.quick else "1e8"]))
+    device, *records = lines_of_json(output([bench, part, "20000" if options.quick else "1e7" if part == "products" else "1e8"]))
     data["device"] = device["device"]
     data["parts"] += records
 
 
-def measure_iterations(options, side, columns, data):
+def measure_iterations(options, problem, columns, data):
     """Of every method; the host's rows of a rank have fewer than 2³¹ nonzeros, so that two ranks share the GPU."""
-    ranks = 2 if 7 * side**3 >= 2**31 else 1
-    methods = [name for name in TIMED if side < 500 or name not in LONG]
+    rows = int(problem.split(":")[1]) ** 3
+    ranks = 2 if 7 * rows >= 2**31 else 1
+    methods = [name for name in TIMED if rows < 2e8 or name not in LONG]
     more = ["--max-it", "100", "--rtol", "0", "--columns", str(columns), "--rhs", "random", "--precond", "jacobi"]
-    for name, result in solve(options, options.device, f"poisson3d:{side}", methods, *more, ranks=ranks).items():
-        data["iterations"].append({"method": name, "rows": side**3, "columns": columns, "ranks": ranks,
-                                   "seconds": result["per_iteration"]["seconds"]})
+    for name, result in solve(options, options.device, problem, methods, *more, ranks=ranks).items():
+        data["iterations"].append({"method": name, "problem": problem, "rows": rows, "columns": columns, "ranks": ranks,
+                                   "bytes": result["per_iteration"]["bytes"], "seconds": result["per_iteration"]["seconds"]})
+
+
+def measure_solutions(options, side, data):
+    """Whole solves, on the GPU and on all cores of the processor beside it."""
+    for device in (options.device, "cpu"):
+        for name, result in solve(options, device, f"poisson3d:{side}", SOLVED, "--precond", "jacobi").items():
+            data["solutions"].append({"method": name, "rows": side**3, "device": device, "threads": result["threads"],
+                                      "status": result["status"], "iterations": result["iterations"],
+                                      "seconds": result["seconds"]["solve"], "setup": result["seconds"]["setup"]})
 
 
 def measure_cusparse(options, sides, data):
@@ -189,19 +202,21 @@ def measure(options):
     """All figures, kept as they come: what is there is not measured again."""
     sides = QUICK_SIDES if options.quick else SIDES
     steps = [(part, lambda data, part=part: measure_part(options, part, data)) for part in ("copy", "groups", "products")]
-    for side in sides:
-        for columns in (1, 16) if side**3 <= 1e7 else (1,):
-            steps.append((f"iterations {side} {columns}", lambda data, side=side, columns=columns:
-                          measure_iterations(options, side, columns, data)))
+    for problem in [f"{name}:{side}" for side in sides for name in ("poisson3d", "jump3d") if name == "poisson3d" or side < 300]:
+        for columns in (1, 16) if int(problem.split(":")[1]) < 220 else (1,):
+            steps.append((f"iterations {problem} {columns}", lambda data, problem=problem, columns=columns:
+                          measure_iterations(options, problem, columns, data)))
+    for side in QUICK_SIDES if options.quick else SOLVED_SIDES:
+        steps.append((f"solutions {side}", lambda data, side=side: measure_solutions(options, side, data)))
     if options.device == "cuda":
         steps.append(("cusparse", lambda data: measure_cusparse(options, [side for side in sides if side < 500], data)))
+    steps.append(("machine", lambda data: machine(options, data)))
     for triangles in HMATRIX_QUICK if options.quick else HMATRIX:
         steps.append((f"hmatrix {triangles}", lambda data, triangles=triangles: measure_hmatrix(options, triangles, data)))
-    steps.append(("machine", lambda data: machine(options, data)))
     path = options.output / "gpu.json"
     data = {"done": []} if options.fresh or not path.exists() else json.loads(path.read_text())
     if len(data["done"]) in (0, len(steps)):
-        data = {"date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "cusparse": [], "hmatrix": [],
+        data = {"date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "solutions": [], "cusparse": [], "hmatrix": [],
                 "charges": [], "done": []}
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -254,12 +269,23 @@ def report(options):
     for each in data["parts"]:
         lines.append(f"| {each['what']} | {each['rows'] * each['columns']:.0f} | {each['columns']} | {1e6 * each['seconds']:.1f} | "
                      f"{each['bytes'] / each['seconds'] / best:.2f} |")
-    lines += ["", "## Iterations, with jacobi", "", "| method | unknowns | columns | µs | of one after the other |", "|---|--:|--:|--:|--:|"]
-    single = {(each["method"], each["rows"]): each["seconds"] for each in data["iterations"] if each["columns"] == 1}
+    lines += ["", "## Iterations, with jacobi", "", "Beside the bytes that an iteration moves, counted, at the speed of a copy; and, of "
+              "several columns, beside one after the other.", "",
+              "| problem | method | unknowns | columns | µs | of a copy | of one after the other |", "|---|---|--:|--:|--:|--:|--:|"]
+    single = {(each["method"], each["problem"]): each["seconds"] for each in data["iterations"] if each["columns"] == 1}
     for each in data["iterations"]:
-        alone = single.get((each["method"], each["rows"]))
+        alone = single.get((each["method"], each["problem"]))
         part = f"{each['seconds'] / (each['columns'] * alone):.2f}" if alone and each["columns"] > 1 else ""
-        lines.append(f"| {each['method']} | {each['rows']} | {each['columns']} | {1e6 * each['seconds']:.1f} | {part} |")
+        lines.append(f"| {each['problem'].split(':')[0]} | {each['method']} | {each['rows']} | {each['columns']} | "
+                     f"{1e6 * each['seconds']:.1f} | {each['bytes'] / each['seconds'] / best:.2f} | {part} |")
+    lines += ["", "## Whole solves of poisson3d, rtol 1e-8, with jacobi, in milliseconds", "",
+              "| method | unknowns | GPU | all cores | cores | iterations |", "|---|--:|--:|--:|--:|--:|"]
+    there = {(each["method"], each["rows"]): each for each in data["solutions"] if each["device"] != "cpu"}
+    for each in data["solutions"]:
+        if each["device"] == "cpu":
+            gpu = there[each["method"], each["rows"]]
+            lines.append(f"| {each['method']} | {each['rows']} | {1e3 * gpu['seconds']:.1f} | {1e3 * each['seconds']:.1f} | "
+                         f"{each['threads']} | {gpu['iterations']} |")
     if data["cusparse"]:
         lines += ["", "## Loops of cuSPARSE's product and cuBLAS's calls, without a preconditioner", "", "| method | unknowns | µs |",
                   "|---|--:|--:|"]

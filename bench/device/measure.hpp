@@ -96,9 +96,10 @@ void measure_products(Comm& comm, const std::string& problem, int columns) {
          seconds_on<D>([&] { there.apply(x, y); }));
 }
 
-/// `copy` copies bytes from one place on the device to another, by its maker's means; null: there are none.
+/// Copies bytes from one place on the device to another so many times, by its maker's means; null: there are none.
+using CopyOnDevice = void (*)(void* to, const void* from, std::size_t bytes, int times);
 template <class D>
-void measure_all(std::string_view part, Index most_rows, void (*copy)(void* to, const void* from, std::size_t bytes)) {
+void measure_all(std::string_view part, Index most_rows, CopyOnDevice copy) {
     D::take();
     MpiComm comm(MPI_COMM_SELF);
     fmt::print(R"({{"device": "{}"}})"
@@ -114,8 +115,9 @@ void measure_all(std::string_view part, Index most_rows, void (*copy)(void* to, 
             const DeviceArray<double, D> from(static_cast<std::size_t>(rows)), to(from.size());
             for_each_on_device<D>(from.size(), ClearElement<double, D>{from.data(), 1});
             const std::size_t bytes = from.size() * sizeof(double);
+            constexpr int times = 20;
             tell("copy", rows, 1, 2.0 * static_cast<double>(bytes),
-                 seconds_on<D>([&] { copy(to.data(), from.data(), bytes); }));
+                 seconds_on<D>([&] { copy(to.data(), from.data(), bytes, times); }) / times);
         });
     if (wants("groups"))
         sizes([&](Index rows) {
@@ -126,14 +128,14 @@ void measure_all(std::string_view part, Index most_rows, void (*copy)(void* to, 
             for (const int side : {20, 100, 200, 400}) {
                 if (static_cast<double>(side) * side * side > most_rows) continue;
                 for (const int columns : {1, 4, 16})
-                    if (static_cast<double>(side) * side * side * columns <= 4.0 * most_rows)
+                    if (static_cast<double>(side) * side * side * columns <= 16.0 * most_rows)
                         measure_products<D>(comm, fmt::format("{}:{}", problem, side), columns);
             }
 }
 
 /// [PART [ROWS]]: copy, groups, products or all, on vectors of at most so many values.
 template <class D>
-int measure_main(int argc, char** argv, void (*copy)(void*, const void*, std::size_t)) {
+int measure_main(int argc, char** argv, CopyOnDevice copy) {
     return run_with_mpi(argc, argv, [&] {
         const std::string part = argc > 1 ? argv[1] : "all";
         if (part != "all" && part != "copy" && part != "groups" && part != "products")

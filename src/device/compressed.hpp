@@ -24,28 +24,31 @@ struct RowStarts {
 };
 
 /// y = A x in compressed rows: threads beside each other have the columns of one row, so that they share its entries.
-template <class X, class D, class Values>
+template <class X, class D, class Values, int neighbours>
 struct CompressedRowsElement {
     static constexpr std::string_view name = "product, compressed rows";
+    static constexpr int width = neighbours;
     const OnDevice<std::int64_t, D>* start;
     const OnDevice<Index, D>*row, *entry_columns;
     Values values;
     const OnDevice<X, D>*x, *halo;
     OnDevice<X, D>* y;
     Index rows;
-    std::size_t columns;
 
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t place, std::size_t j) const {
+    template <class Block, class Columns>
+    STRETTO_KERNEL void operator()(Block& block, Index place, int j, Columns columns) const {
         const std::int64_t end = block.at(start + place + 1);
-        X sum{};
+        X sums[width] = {};
         for (std::int64_t k = block.at(start + place); k < end; ++k) {
             const Index column = block.at(entry_columns + k);
-            const auto* const from = column < rows ? x + static_cast<std::size_t>(column) * columns
-                                                   : halo + static_cast<std::size_t>(column - rows) * columns;
-            sum += values.at(block, static_cast<std::size_t>(k)) * block.at(from + j);
+            const X value = values.at(block, static_cast<std::size_t>(k));
+            X factors[width];
+            load(block, column < rows ? x + place_of(column, j, columns) : halo + place_of(column - rows, j, columns),
+                 factors);
+            STRETTO_UNROLL
+            for (int q = 0; q < width; ++q) sums[q] += value * factors[q];
         }
-        block.at(y + (static_cast<std::size_t>(block.at(row + place)) * columns + j)) = sum;
+        store(block, y + place_of(block.at(row + place), j, columns), sums);
     }
 };
 
@@ -83,11 +86,12 @@ public:
     }
 
     void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
-        const auto columns = static_cast<std::size_t>(m);
         values_.visit([&]<class Values>(const Values& values) {
-            for_each_row_on_device<D>(row_.size(), m,
-                                      CompressedRowsElement<X, D, Values>{start_.data(), row_.data(), columns_.data(),
-                                                                          values, x, halo, y, rows, columns});
+            with_neighbours(m, [&]<int width>() {
+                for_each_row_on_device<D>(row_.size(), m,
+                                          CompressedRowsElement<X, D, Values, width>{
+                                              start_.data(), row_.data(), columns_.data(), values, x, halo, y, rows});
+            });
         });
     }
     double bytes() const {

@@ -240,7 +240,7 @@ cudaStream_t CudaDevice::copies() {
 }
 void CudaDevice::check(cudaError_t error, const char* doing) { must(error, doing); }
 void CudaDevice::allow_shared(const void* kernel, std::size_t bytes) {
-    constexpr std::size_t always = std::size_t{48} << 10;
+    constexpr std::size_t always = std::size_t{47} << 10;  // 48, less what blocks need besides
     if (bytes > always)
         check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
               "a kernel asks for more shared memory than this GPU has");

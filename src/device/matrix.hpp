@@ -23,11 +23,9 @@ struct PackElement {
     const OnDevice<Index, D>* rows;
     const OnDevice<X, D>* x;
     OnDevice<X, D>* packed;
-    std::size_t columns;
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i, std::size_t column) const {
-        const auto row = static_cast<std::size_t>(block.at(rows + i));
-        block.at(packed + (i * columns + column)) = block.at(x + (row * columns + column));
+    template <class Block, class Columns>
+    STRETTO_KERNEL void operator()(Block& block, Index i, int column, Columns columns) const {
+        block.at(packed + place_of(i, column, columns)) = block.at(x + place_of(block.at(rows + i), column, columns));
     }
 };
 
@@ -123,9 +121,7 @@ private:
             }
         }
         void pack(const DeviceArray<Index, D>& rows, MultiVector<T> x) {
-            for_each_row_on_device<D>(
-                rows.size(), x.columns(),
-                PackElement<X, D>{rows.data(), x.data(), sent.data(), static_cast<std::size_t>(x.columns())});
+            for_each_row_on_device<D>(rows.size(), x.columns(), PackElement<X, D>{rows.data(), x.data(), sent.data()});
             if (leaving.size() > 0)
                 D::bring(sent.data(), leaving.data(), sent.size() * sizeof(X), packed);
             else

@@ -27,10 +27,9 @@ struct MultiplyRowsElement {
     static constexpr std::string_view name = "diagonal";
     const OnDevice<X, D>*by, *from;
     OnDevice<X, D>* to;
-    std::size_t columns;
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t row, std::size_t column) const {
-        const std::size_t i = row * columns + column;
+    template <class Block, class Columns>
+    STRETTO_KERNEL void operator()(Block& block, Index row, int column, Columns columns) const {
+        const std::ptrdiff_t i = place_of(row, column, columns);
         block.at(to + i) = block.at(by + row) * block.at(from + i);
     }
 };
@@ -41,9 +40,8 @@ public:
     using T = OnDevice<X, D>;
     DeviceInverse(const DiagonalInverse& inverse, const DeviceMatrix<X, D>&) : inverse_(inverse.values) {}
     void apply(MultiVector<T> r, MultiVector<T> z) const {
-        for_each_row_on_device<D>(
-            inverse_.size(), r.columns(),
-            MultiplyRowsElement<X, D>{inverse_.data(), r.data(), z.data(), static_cast<std::size_t>(r.columns())});
+        for_each_row_on_device<D>(inverse_.size(), r.columns(),
+                                  MultiplyRowsElement<X, D>{inverse_.data(), r.data(), z.data()});
     }
     double bytes(int columns) const { return sizeof(X) * static_cast<double>(inverse_.size()) * (2.0 * columns + 1); }
 
@@ -58,10 +56,9 @@ struct ChebyshevElement {
     const OnDevice<X, D>*inverse, *r, *image;
     OnDevice<X, D>*residual, *step, *z;
     X keep, add;
-    std::size_t columns;
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t row, std::size_t column) const {
-        const std::size_t i = row * columns + column;
+    template <class Block, class Columns>
+    STRETTO_KERNEL void operator()(Block& block, Index row, int column, Columns columns) const {
+        const std::ptrdiff_t i = place_of(row, column, columns);
         const X d = block.at(inverse + row);
         const X left = image ? block.at(residual + i) - block.at(image + i) : block.at(r + i);
         const X next = image ? keep * block.at(step + i) + add * d * left : add * d * left;
@@ -81,15 +78,8 @@ public:
         for (auto* const work : {&residual_, &step_, &image_})
             if (work->size() < r.size()) *work = DeviceArray<X, D>(r.size());
         const MultiVector<T> step(step_.data(), r.rows(), r.columns()), image(image_.data(), r.rows(), r.columns());
-        ChebyshevElement<X, D> element{inverse_.data(),
-                                       r.data(),
-                                       nullptr,
-                                       residual_.data(),
-                                       step_.data(),
-                                       z.data(),
-                                       X{0},
-                                       X{1} / form_.middle,
-                                       static_cast<std::size_t>(r.columns())};
+        ChebyshevElement<X, D> element{inverse_.data(), r.data(), nullptr, residual_.data(),
+                                       step_.data(),    z.data(), X{0},    X{1} / form_.middle};
         for_each_row_on_device<D>(inverse_.size(), r.columns(), element);
         element.image = image.data();
         auto coefficients = form_.coefficients();
@@ -153,15 +143,15 @@ struct BlocksElement {
     const OnDevice<Index, D>*begin, *end;  // of the block of a row
     const OnDevice<X, D>*inverse, *from;
     OnDevice<X, D>* to;
-    std::size_t rows, columns;
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t row, std::size_t column) const {
-        const auto first = static_cast<std::size_t>(block.at(begin + row));
-        const auto count = static_cast<std::size_t>(block.at(end + row)) - first;
+    std::size_t rows;
+    template <class Block, class Columns>
+    STRETTO_KERNEL void operator()(Block& block, Index row, int column, Columns columns) const {
+        const Index first = block.at(begin + row), count = block.at(end + row) - first;
         X sum{};
-        for (std::size_t k = 0; k < count; ++k)
-            sum += block.at(inverse + (k * rows + row)) * block.at(from + ((first + k) * columns + column));
-        block.at(to + (row * columns + column)) = sum;
+        for (Index k = 0; k < count; ++k)
+            sum += block.at(inverse + (static_cast<std::size_t>(k) * rows + static_cast<std::size_t>(row))) *
+                   block.at(from + place_of(first + k, column, columns));
+        block.at(to + place_of(row, column, columns)) = sum;
     }
 };
 
@@ -190,10 +180,9 @@ public:
         values_ = DeviceArray<X, D>(values);
     }
     void apply(MultiVector<T> r, MultiVector<T> z) const {
-        for_each_row_on_device<D>(
-            begin_.size(), r.columns(),
-            BlocksElement<X, D>{begin_.data(), end_.data(), values_.data(), r.data(), z.data(),
-                                static_cast<std::size_t>(r.rows()), static_cast<std::size_t>(r.columns())});
+        for_each_row_on_device<D>(begin_.size(), r.columns(),
+                                  BlocksElement<X, D>{begin_.data(), end_.data(), values_.data(), r.data(), z.data(),
+                                                      static_cast<std::size_t>(r.rows())});
     }
     double bytes(int columns) const {
         return static_cast<double>(sizeof(X) * values_.size() + 2 * sizeof(Index) * begin_.size()) +

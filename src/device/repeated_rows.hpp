@@ -15,12 +15,9 @@
 
 namespace stretto {
 
-/// Rows of which there are few different ones, but for where they stand: y = A x in those whose number is known. A
-/// block has a table of the different ones at hand, and neighbouring rows, which share values of x; a thread takes two
-/// at a time, which mostly are alike.
+/// A table of different rows.
 template <class X, class D>
-struct RepeatedRowsKernel {
-    static constexpr std::string_view name = "product, repeated rows";
+struct DifferentRows {
     static constexpr std::uint16_t none = 0xffff;  // the number of a row that is not among them
     static constexpr std::size_t most_entries = 2048;
     const OnDevice<std::uint16_t, D>* number;  // of each row
@@ -28,75 +25,99 @@ struct RepeatedRowsKernel {
     const OnDevice<Index, D>* offsets;         // of columns, from the diagonal
     const OnDevice<X, D>* values;
     int numbers, entries;
+};
+
+/// Rows of which there are few different ones, but for where they stand: y = A x in those whose number is known. A
+/// block has the table at hand, and neighbouring rows, which share values of x; a thread has `high` of them at a time,
+/// which mostly are alike.
+template <class X, class D, int width, int high, class Columns>
+struct RepeatedRowsKernel {
+    static constexpr std::string_view name = "product, repeated rows";
+    static constexpr std::uint16_t none = DifferentRows<X, D>::none;
+    DifferentRows<X, D> table;
     const OnDevice<X, D>* x;
     OnDevice<X, D>* y;
-    std::size_t rows;
-    int columns;
-    int turns = 1;  // pairs of rows that a thread has
+    Index rows;
+    Columns columns;
+    int parts, apart;  // threads of a row, rows between those of a thread
 
-    /// How it is launched; it is in that shape then.
-    Launch take_shape() {
-        const int threads = threads_of_columns(columns, 1);
-        const auto at_once = static_cast<std::size_t>(2 * (threads / columns));
-        turns = static_cast<int>(std::clamp<std::size_t>(rows / (at_once * D::many_blocks), 1, most_turns));
-        return {blocks_of(rows, at_once * static_cast<std::size_t>(turns)), threads, table_bytes()};
+    RepeatedRowsKernel(const DifferentRows<X, D>& of, const OnDevice<X, D>* from, OnDevice<X, D>* to, Index size,
+                       Columns m)
+        : table(of), x(from), y(to), rows(size), columns(m), parts(m / width), apart(threads() / parts) {}
+
+    Launch launch() const {
+        const int wanted = blocks_of(static_cast<std::size_t>(rows), static_cast<std::size_t>(turns * high * apart));
+        return {std::min(wanted, D::many_blocks), threads(),
+                offsets_begin() + static_cast<std::size_t>(table.entries + table.numbers + 1) * sizeof(Index)};
     }
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
-        X* const of_values = block.template shared<X>(0, static_cast<std::size_t>(entries));
-        Index* const of_offsets =
-            block.template shared<Index>(offsets_begin(), static_cast<std::size_t>(entries + numbers + 1));
-        int* const of_starts = of_offsets + entries;
+        X* const values = block.template shared<X>(0, static_cast<std::size_t>(table.entries));
+        Index* const offsets =
+            block.template shared<Index>(offsets_begin(), static_cast<std::size_t>(table.entries + table.numbers + 1));
+        int* const starts = offsets + table.entries;
         block.each([&](int t) {
-            for (int k = t; k < entries; k += block.threads()) {
-                of_values[k] = block.at(values + k);
-                of_offsets[k] = block.at(offsets + k) * columns;
+            for (int k = t; k < table.entries; k += block.threads()) {
+                values[k] = block.at(table.values + k);
+                offsets[k] = block.at(table.offsets + k) * static_cast<int>(columns);
             }
-            for (int k = t; k <= numbers; k += block.threads()) of_starts[k] = block.at(start + k);
+            for (int k = t; k <= table.numbers; k += block.threads()) starts[k] = block.at(table.start + k);
         });
-        const auto apart = static_cast<std::size_t>(block.threads() / columns);
         block.each([&](int t) {
-            const int line = columns == 1 ? t : t / columns;
-            std::size_t row = static_cast<std::size_t>(block.index()) * 2 * apart * static_cast<std::size_t>(turns) +
-                              static_cast<std::size_t>(line);
-            for (int turn = 0; turn < turns && row < rows; ++turn, row += 2 * apart) {
-                const std::size_t place =
-                    row * static_cast<std::size_t>(columns) + static_cast<std::size_t>(t - line * columns);
-                const std::size_t other = place + apart * static_cast<std::size_t>(columns);
-                const int first = block.at(number + row),
-                          second = row + apart < rows ? block.at(number + row + apart) : none;
-                if (first == second && first != none) {
-                    const auto *const from = x + place, *const from_other = x + other;
-                    X sum{}, sum_other{};
-                    const int end = of_starts[first + 1];
-                    for (int k = of_starts[first]; k < end; ++k) {
-                        const X value = of_values[k];
-                        const Index offset = of_offsets[k];
-                        sum += value * block.at(from + offset);
-                        sum_other += value * block.at(from_other + offset);
+            const int line = columns == 1 ? t : t / parts, column = (t - line * parts) * width;
+            const std::int64_t all = rows, run = turns * high * apart, step = run * block.blocks();
+            for (std::int64_t begin = run * block.index(); begin < all; begin += step) {
+                const std::int64_t end = begin + run < all ? begin + run : all;
+                for (std::int64_t row = begin + line; row < end; row += high * apart) {
+                    int number[high];
+                    bool same = true;
+                    STRETTO_UNROLL
+                    for (int q = 0; q < high; ++q) {
+                        number[q] = row + q * apart < all ? block.at(table.number + (row + q * apart)) : none;
+                        same = same && number[q] == number[0];
                     }
-                    block.at(y + place) = sum;
-                    block.at(y + other) = sum_other;
-                    continue;
+                    const auto multiply = [&]<int count>(int q) {
+                        if (number[q] == none) return;
+                        const std::ptrdiff_t place = place_of(static_cast<Index>(row + q * apart), column, columns);
+                        rows_alike<count>(block, values, offsets, starts[number[q]], starts[number[q] + 1], place);
+                    };
+                    if (same) {
+                        multiply.template operator()<high>(0);
+                    } else {
+                        STRETTO_UNROLL
+                        for (int q = 0; q < high; ++q) multiply.template operator()<1>(q);
+                    }
                 }
-                const auto alone = [&](int which, std::size_t at) {
-                    X sum{};
-                    for (int k = of_starts[which]; k < of_starts[which + 1]; ++k)
-                        sum += of_values[k] * block.at(x + at + of_offsets[k]);
-                    block.at(y + at) = sum;
-                };
-                if (first != none) alone(first, place);
-                if (second != none) alone(second, other);
             }
         });
     }
 
 private:
-    static constexpr std::size_t most_turns = 4;
+    static constexpr int turns = 2;  // rows of a thread that follow one another before the block goes far
 
-    STRETTO_KERNEL_AND_HOST std::size_t offsets_begin() const { return static_cast<std::size_t>(entries) * sizeof(X); }
-    std::size_t table_bytes() const {
-        return offsets_begin() + static_cast<std::size_t>(entries + numbers + 1) * sizeof(Index);
+    int threads() const { return threads_of_columns(parts, 1); }
+    STRETTO_KERNEL_AND_HOST std::size_t offsets_begin() const {
+        return static_cast<std::size_t>(table.entries) * sizeof(X);
+    }
+    /// `count` rows that are alike, from entry k on.
+    template <int count, class Block>
+    STRETTO_KERNEL void rows_alike(Block& block, const X* values, const Index* offsets, int k, int end,
+                                   std::ptrdiff_t place) const {
+        const std::ptrdiff_t further = static_cast<std::ptrdiff_t>(apart) * static_cast<int>(columns);
+        X sums[count][width] = {};
+        for (; k < end; ++k) {
+            const X value = values[k];
+            const auto* const from = x + (place + offsets[k]);
+            STRETTO_UNROLL
+            for (int q = 0; q < count; ++q) {
+                X factors[width];
+                load(block, from + q * further, factors);
+                STRETTO_UNROLL
+                for (int j = 0; j < width; ++j) sums[q][j] += value * factors[j];
+            }
+        }
+        STRETTO_UNROLL
+        for (int q = 0; q < count; ++q) store(block, y + (place + q * further), sums[q]);
     }
 };
 
@@ -106,7 +127,7 @@ class DeviceRepeatedRows {
 public:
     /// Takes these rows where that is so; false: it is not.
     bool take(const CsrMatrix<X>& A, std::span<const Index> rows) {
-        constexpr std::uint16_t none = RepeatedRowsKernel<X, D>::none;
+        constexpr std::uint16_t none = DifferentRows<X, D>::none;
         std::map<std::vector<std::pair<Index, X>>, std::uint16_t> known;
         std::vector<std::uint16_t> number(static_cast<std::size_t>(A.local_rows()), none);
         std::vector<int> start{0};
@@ -125,7 +146,7 @@ public:
             const auto [found, fresh] = known.try_emplace(content, static_cast<std::uint16_t>(start.size() - 1));
             number[static_cast<std::size_t>(row)] = last_ = found->second;
             if (!fresh) continue;
-            if (values.size() + content.size() > RepeatedRowsKernel<X, D>::most_entries) return false;
+            if (values.size() + content.size() > DifferentRows<X, D>::most_entries) return false;
             for (const auto& [offset, value] : content) {
                 offsets.push_back(offset);
                 values.push_back(value);
@@ -140,22 +161,29 @@ public:
     }
     void multiply(const OnDevice<X, D>* x, OnDevice<X, D>* y, int m) const {
         if (number_.size() == 0) return;
-        RepeatedRowsKernel<X, D> kernel{number_.data(),
-                                        start_.data(),
-                                        offsets_.data(),
-                                        values_.data(),
-                                        static_cast<int>(start_.size()) - 1,
-                                        static_cast<int>(values_.size()),
-                                        x,
-                                        y,
-                                        number_.size(),
-                                        m};
-        const Launch how = kernel.take_shape();
-        D::launch(kernel, how);
+        const auto rows = static_cast<Index>(number_.size());
+        const auto launch = [&]<int width, int high>(auto columns) {
+            const DifferentRows<X, D> table{number_.data(),
+                                            start_.data(),
+                                            offsets_.data(),
+                                            values_.data(),
+                                            static_cast<int>(start_.size()) - 1,
+                                            static_cast<int>(values_.size())};
+            const RepeatedRowsKernel<X, D, width, high, decltype(columns)> kernel(table, x, y, rows, columns);
+            D::launch(kernel, kernel.launch());
+        };
+        if (m > 1)
+            with_neighbours(m, [&]<int width>() { launch.template operator()<width, 1>(m); });
+        else if (rows < enough_for_pairs)
+            launch.template operator()<1, 1>(OneColumn{});
+        else
+            launch.template operator()<1, 2>(OneColumn{});
     }
     double bytes() const { return static_cast<double>(number_.size() * sizeof(std::uint16_t)); }
 
 private:
+    static constexpr Index enough_for_pairs =
+        4 * D::many_blocks * most_threads;  // that the device has work nevertheless
     template <class Y>
     using Array = DeviceArray<Y, D>;
     std::uint16_t last_ = 0;

@@ -49,9 +49,10 @@ struct Slices {
 
 /// y = A x in such rows. Columns from `rows` on are the halo's. Those of a term are 16-bit distances from the smallest,
 /// or, where that is −1 − t, the t-th 32 of `wide`. `interface`: there are such of the halo.
-template <class X, class D, class Values, bool interface>
+template <class X, class D, class Values, int neighbours, bool interface>
 struct SlicedRowsElement {
     static constexpr std::string_view name = "product, sliced rows";
+    static constexpr int width = neighbours;
     const OnDevice<std::int64_t, D>* start;
     const OnDevice<Index, D>*row, *length, *smallest, *wide;
     const OnDevice<std::uint16_t, D>* distance;
@@ -59,27 +60,29 @@ struct SlicedRowsElement {
     const OnDevice<X, D>*x, *halo;
     OnDevice<X, D>* y;
     Index rows;
-    std::size_t columns;
 
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t place, std::size_t j) const {
-        const std::size_t lane = place % 32;
+    template <class Block, class Columns>
+    STRETTO_KERNEL void operator()(Block& block, Index place, int j, Columns columns) const {
+        const auto lane = static_cast<std::size_t>(place % 32);
         const Index count = block.at(length + place);
         const std::int64_t term = block.at(start + place / 32);
         std::size_t at = Slices::entry(term, lane);
         const auto* const of_terms = smallest + term;
-        X sum{};
+        X sums[width] = {};
         for (Index k = 0; k < count; ++k, at += Slices::high) {
             const Index first = block.at(of_terms + k), further = block.at(distance + at);
             const X value = values.at(block, at);
             Index column = first + further;
             if (first < 0) column = block.at(wide + Slices::entry(-1 - first, lane));
-            const auto* from = x + static_cast<std::size_t>(column) * columns;
+            const auto* from = x + place_of(column, j, columns);
             if constexpr (interface)
-                if (column >= rows) from = halo + static_cast<std::size_t>(column - rows) * columns;
-            sum += value * block.at(from + j);
+                if (column >= rows) from = halo + place_of(column - rows, j, columns);
+            X factors[width];
+            load(block, from, factors);
+            STRETTO_UNROLL
+            for (int q = 0; q < width; ++q) sums[q] += value * factors[q];
         }
-        block.at(y + (static_cast<std::size_t>(block.at(row + place)) * columns + j)) = sum;
+        store(block, y + place_of(block.at(row + place), j, columns), sums);
     }
 };
 
@@ -112,18 +115,13 @@ public:
     }
 
     void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
-        const auto columns = static_cast<std::size_t>(m);
         values_.visit([&]<class Values>(const Values& values) {
-            const auto with = [&]<bool interface>() {
-                for_each_row_on_device<D>(row_.size(), m,
-                                          SlicedRowsElement<X, D, Values, interface>{
-                                              start_.data(), row_.data(), length_.data(), smallest_.data(),
-                                              wide_.data(), distance_.data(), values, x, halo, y, rows, columns});
-            };
-            if (halo)
-                with.template operator()<true>();
-            else
-                with.template operator()<false>();
+            with_neighbours(m, [&]<int width>() {
+                if (halo)
+                    launch<Values, width, true>(values, x, halo, y, rows, m);
+                else
+                    launch<Values, width, false>(values, x, halo, y, rows, m);
+            });
         });
     }
     double bytes() const {
@@ -136,6 +134,15 @@ private:
     template <class Y>
     using Array = DeviceArray<Y, D>;
     static constexpr std::size_t piece_entries = std::size_t{1} << 20;  // that are brought together
+
+    template <class Values, int width, bool interface>
+    void launch(const Values& values, const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y,
+                Index rows, int m) const {
+        for_each_row_on_device<D>(row_.size(), m,
+                                  SlicedRowsElement<X, D, Values, width, interface>{
+                                      start_.data(), row_.data(), length_.data(), smallest_.data(), wide_.data(),
+                                      distance_.data(), values, x, halo, y, rows});
+    }
 
     /// Some slices, on their way.
     struct Piece {

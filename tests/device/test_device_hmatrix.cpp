@@ -9,9 +9,9 @@
 #include "device/hmatrix/operator.hpp"
 #include "device/hmatrix/study.hpp"
 #include "hmatrix_cases.hpp"
-#include "stretto/device/devices.hpp"
 #include "stretto/driver/solver.hpp"
 #include "stretto/execute/device/emulated.hpp"
+#include "tested_device.hpp"
 
 namespace stretto {
 namespace {
@@ -136,13 +136,13 @@ TEST_F(DeviceHMatrices, TheStudyReturnsTheProductOfEveryScheme) {
     const auto geometry = geometries(400)[0].geometry;
     const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
     const auto x = random_vector(H, 2), expected = on_host(H, x, 2, false);
-    const auto products = find_device("emulated")->compare_batches(H, x, 2, 1);
+    const auto products = tested_device().compare_batches(H, x, 2, 1);
     EXPECT_EQ(products.size(), std::size(studied_schemes));
     for (const auto& product : products) {
         EXPECT_LE(difference(product.y, expected), 1e-12 * all_max(comm, largest(expected))) << product.scheme;
         EXPECT_GT(product.seconds, 0);
     }
-    EXPECT_GT(find_device("emulated")->triad(100, 1), 0);
+    EXPECT_GT(tested_device().triad(100, 1), 0);
 }
 
 TEST_F(DeviceHMatrices, DiagonalBlocksMultiplyAsOnTheProcessor) {
@@ -182,7 +182,7 @@ TEST_F(DeviceHMatrices, SolveInBothLayouts) {
                 const MultiVector<double> B(b.data(), rows, columns), X(x.data(), rows, columns),
                     Y(y.data(), rows, columns);
                 const auto solver =
-                    find_device("emulated")->solver(H, preconditioned ? &M : nullptr, replicated, columns, how);
+                    tested_device().solver(H, preconditioned ? &M : nullptr, replicated, columns, how);
                 const Result found = solver->solve(B, X, false);
                 MpiComm alone(MPI_COMM_SELF);
                 const Replicated whole(H);
@@ -202,7 +202,7 @@ TEST_F(DeviceHMatrices, ASolveHasTheSameBitsAgain) {
     const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
     SolveOptions how;
     how.method = "bicgstab";
-    const auto solver = find_device("emulated")->solver(H, nullptr, false, 1, how);
+    const auto solver = tested_device().solver(H, nullptr, false, 1, how);
     auto b = random_vector(H, 1);
     std::vector<double> x(b.size()), y(b.size());
     solver->solve({b.data(), H.local_rows(), 1}, {x.data(), H.local_rows(), 1}, false);
@@ -211,7 +211,7 @@ TEST_F(DeviceHMatrices, ASolveHasTheSameBitsAgain) {
 }
 
 TEST_F(DeviceHMatrices, OtherPreconditionersAreRefused) {
-    const Accelerator& device = *find_device("emulated");
+    const Accelerator& device = tested_device();
     EXPECT_NO_THROW(device.check_hierarchical("none"));
     EXPECT_NO_THROW(device.check_hierarchical("block_jacobi"));
     EXPECT_THROW(device.check_hierarchical("inner:iterations=3"), InputError);

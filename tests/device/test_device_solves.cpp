@@ -6,31 +6,24 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "stretto/device/devices.hpp"
 #include "stretto/precond/table.hpp"
 #include "systems.hpp"
+#include "tested_device.hpp"
 
 using namespace stretto;
 
 namespace {
 
-/// The emulated one, or what STRETTO_TEST_DEVICE names.
-const Accelerator& device() {
-    const char* const asked = std::getenv("STRETTO_TEST_DEVICE");
-    return *find_device(asked ? asked : "emulated");
-}
-
 constexpr auto random_values = [](Global row, int j) { return uniform(5, row, j); };
 
 Result on_device(const CsrMatrix<double>& A, const Preconditioner* M, Values& b, Values& x, const SolveOptions& options,
                  bool transposed = false) {
-    const auto solver = device().solver(A, M, b.view().columns(), options);
+    const auto solver = tested_device().solver(A, M, b.view().columns(), options);
     return solver->solve(b.view(), x.view(), transposed);
 }
 
@@ -43,7 +36,7 @@ struct DeviceSolves : testing::TestWithParam<Case> {
 
     void compare(const std::string& problem_spec, int columns, double rtol) {
         const auto A = problem(comm, problem_spec);
-        device().check(precond, A);
+        tested_device().check(precond, A);
         const auto M = make_preconditioner(precond, A);
         Values b(A, columns, random_values), here(A, columns), there(A, columns);
         SolveOptions options;
@@ -97,7 +90,7 @@ TEST_F(OnTheDevice, ASecondSolveHasTheSameBits) {
     Values b(A, 2, random_values), x(A, 2), y(A, 2);
     SolveOptions options;
     options.method = "pipelined_cg";
-    const auto solver = device().solver(A, nullptr, 2, options);
+    const auto solver = tested_device().solver(A, nullptr, 2, options);
     const int iterations = solver->solve(b.view(), x.view(), false).iterations;
     EXPECT_EQ(solver->solve(b.view(), y.view(), false).iterations, iterations);
     EXPECT_EQ(x.data(), y.data());
@@ -110,11 +103,11 @@ TEST_F(OnTheDevice, VectorsThatAreThereAlreadyGiveTheSameBits) {
         Values b(A, columns, random_values), x(A, columns), there(A, columns);
         SolveOptions options;
         options.method = "pipelined_bicgstab";
-        const auto solver = device().solver(A, nullptr, columns, options);
+        const auto solver = tested_device().solver(A, nullptr, columns, options);
         const int iterations = solver->solve(b.view(), x.view(), false).iterations;
         const auto size = b.data().size();
         for (const std::size_t from : {0, 1}) {
-            const auto of = device().memory(size + from), to = device().memory(size + from);
+            const auto of = tested_device().memory(size + from), to = tested_device().memory(size + from);
             const auto view = [&](const std::shared_ptr<void>& memory) {
                 return VectorsThere{reinterpret_cast<std::uintptr_t>(memory.get()) + from * sizeof(double),
                                     A.local_rows(), columns};
@@ -122,15 +115,15 @@ TEST_F(OnTheDevice, VectorsThatAreThereAlreadyGiveTheSameBits) {
             const auto at = [&](const std::shared_ptr<void>& memory) {
                 return reinterpret_cast<void*>(view(memory).address);
             };
-            device().send(b.data().data(), at(of), size);
+            tested_device().send(b.data().data(), at(of), size);
             EXPECT_EQ(solver->solve_there(view(of), view(to), false, false).iterations, iterations);
-            device().bring(at(to), there.view().data(), size);
+            tested_device().bring(at(to), there.view().data(), size);
             EXPECT_EQ(there.data(), x.data());
-            device().bring(at(of), there.view().data(), size);
+            tested_device().bring(at(of), there.view().data(), size);
             EXPECT_EQ(there.data(), b.data());
-            device().copy(at(of), at(to), size);
+            tested_device().copy(at(of), at(to), size);
             EXPECT_EQ(solver->solve_there(view(of), view(to), true, false).status, Status::converged);
-            device().bring(at(to), there.view().data(), size);
+            tested_device().bring(at(to), there.view().data(), size);
             for (std::size_t i = 0; i < size; ++i) there.view().data()[i] *= -1;
             for (const double residual : true_residuals(A, b, there)) EXPECT_LE(residual, options.rtol * (1 + 1e-6));
         }
@@ -216,13 +209,13 @@ TEST_F(OnTheDevice, WhatIsNotThereIsSaid) {
     EXPECT_EQ(find_device("cpu"), nullptr);
     const auto A = problem(comm, "poisson2d:30x30");
     for (const auto* const precond : {"none", "jacobi", "chebyshev", "block_jacobi:sai", "block_jacobi:lu,blocks=15"})
-        EXPECT_NO_THROW(device().check(precond, A)) << precond;
+        EXPECT_NO_THROW(tested_device().check(precond, A)) << precond;
     expect_part(
-        refusal_of([&] { device().check("additive_schwarz", A); }),
+        refusal_of([&] { tested_device().check("additive_schwarz", A); }),
         fmt::format("--precond additive_schwarz is not there on the device {}: ask for --precond chebyshev, jacobi",
-                    device().name()));
+                    tested_device().name()));
     const auto enough = (all_max(comm, Global{A.local_rows()}) + 63) / 64;
-    expect_part(refusal_of([&] { device().check("block_jacobi:ilu0", A); }),
+    expect_part(refusal_of([&] { tested_device().check("block_jacobi:ilu0", A); }),
                 fmt::format("--precond block_jacobi:inner=ilu0,blocks={} or more", enough));
 }
 

@@ -143,25 +143,31 @@ public:
     template <class D>
     __device__ bool last_of(OnDevice<std::uint32_t, D>* counter, int blocks) {
         __shared__ bool last;
-        __threadfence();
         __syncthreads();
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == 0) {  // its fences are for what the others wrote, too
             auto* const count = reinterpret_cast<unsigned*>(counter);
+            __threadfence();
             last = atomicAdd(count, 1U) == static_cast<unsigned>(blocks) - 1;
             if (last) *count = 0;
+            __threadfence();
         }
         __syncthreads();
-        __threadfence();
         return last;
     }
     template <class X, class D>
     __device__ void tell(OnDevice<X, D>* p, X value) {
         at(p) = value;
-        __threadfence_system();
     }
     template <class D>
     __device__ void raise(OnDevice<std::uint32_t, D>* p, std::uint32_t turn) {
         if (threadIdx.x == 0) asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(turn) : "memory");
+    }
+
+    template <class X, class D>
+    __device__ void load_pair(const OnDevice<X, D>* p, X* to) const {
+        const double2 both = *reinterpret_cast<const double2*>(p);
+        to[0] = both.x;
+        to[1] = both.y;
     }
 
     template <class S>

@@ -157,6 +157,10 @@ public:
         at(p) = turn;
     }
     template <class X, class D>
+    void load_pair(const OnDevice<X, D>* p, X* to) const {
+        std::copy_n(pair(p), 2, to);
+    }
+    template <class X, class D>
     void store_pair(OnDevice<X, D>* p, const X* from) {
         std::copy_n(from, 2, const_cast<X*>(pair(p)));
     }

@@ -69,7 +69,7 @@ public:
     }
     void fill_uniform(MultiVector<T> v, std::uint64_t seed, Global first_row) const {
         for_each_row_on_device<D>(static_cast<std::size_t>(v.rows()), v.columns(),
-                                  RandomElement<X, D>{v.data(), splitmix64(seed), first_row, stride(v)});
+                                  RandomElement<X, D>{v.data(), splitmix64(seed), first_row});
     }
     std::vector<double> largest(MultiVector<T> v) const {
         LargestKernel<X, D> kernel{v.data(), nullptr, v.size(), columns_};

@@ -147,7 +147,7 @@ struct Launch {
 //   copy_pair(to, p)         starts to copy two neighbouring values from p to shared memory of this thread alone;
 //   end_copies()             those since the last one travel together …
 //   wait_copies(ahead)       … and are there now, but for the last `ahead` (0 or 1) of them
-//   store_pair(p, from)      two neighbouring values from there to p
+//   load_pair(p, to), store_pair(p, from)    two neighbouring values from p, or to p
 //   PerThread<S>             what each thread keeps from one each() to the next
 //   last_of(counter, n)      whether n blocks have come so far, this one as the last: it sees what they wrote. The
 //                            counter, zero at first, is zero again then

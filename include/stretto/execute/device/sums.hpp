@@ -48,6 +48,7 @@ struct PartOfSums {
 /// last of all tells the host, which waits for the number `turn`.
 template <class X, class D>
 struct SumsForHost {
+    static constexpr int together = 8;              // parts that a thread asks for before it waits for one
     OnDevice<X, D>* partials = nullptr;             // [tile][part][sum]
     OnDevice<X, D>* results = nullptr;              // on the host
     OnDevice<std::uint32_t, D>* arrived = nullptr;  // blocks, of each tile and of all
@@ -67,11 +68,17 @@ struct SumsForHost {
         for (int first = 0; first < count; first += width) {
             block.each([&](int t) {
                 const int c = first + t % width;
-                X sum{};
+                X sums[together] = {};
                 if (t < rows * width && c < count)
-                    for (int k = t / width; k < part.parts; k += rows)
-                        sum += block.at(partial({part.tile, part.tiles, k, part.parts}, count, c));
-                room[t] = sum;
+                    for (int k = t / width; k < part.parts; k += together * rows) {
+                        STRETTO_UNROLL
+                        for (int q = 0; q < together; ++q)
+                            if (const int index = k + q * rows; index < part.parts)
+                                sums[q] += block.at(partial({part.tile, part.tiles, index, part.parts}, count, c));
+                    }
+                STRETTO_UNROLL
+                for (int q = 1; q < together; ++q) sums[0] += sums[q];
+                room[t] = sums[0];
             });
             add_rows(block, room, 1, 0, rows, width);
             block.each([&](int t) {

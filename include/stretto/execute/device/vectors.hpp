@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "stretto/core/random.hpp"
 #include "stretto/execute/device/sums.hpp"
@@ -36,32 +37,84 @@ void for_each_on_device(std::size_t size, const Work& work) {
     D::launch(ForEachKernel<D, Work>{size, work}, {blocks_of(size, most_threads), most_threads});
 }
 
-/// Calls work(block, row, column) for all rows of so many columns, in any order: threads that are neighbours have
-/// columns that are, and nobody divides large numbers.
-template <class D, class Work>
+/// Where the value of a row and a column of so many stands.
+template <class Columns>
+STRETTO_KERNEL std::ptrdiff_t place_of(Index row, int column, Columns columns) {
+    return static_cast<std::ptrdiff_t>(row) * static_cast<int>(columns) + column;
+}
+
+/// `width` neighbouring values, in pairs where there are several.
+template <int width, class X, class Block, class Value>
+STRETTO_KERNEL void load(Block& block, const Value* from, X (&to)[width]) {
+    if constexpr (width == 1) {
+        to[0] = block.at(from);
+    } else {
+        STRETTO_UNROLL
+        for (int k = 0; k < width; k += 2) block.load_pair(from + k, to + k);
+    }
+}
+template <int width, class X, class Block, class Value>
+STRETTO_KERNEL void store(Block& block, Value* to, const X (&from)[width]) {
+    if constexpr (width == 1) {
+        block.at(to) = from[0];
+    } else {
+        STRETTO_UNROLL
+        for (int k = 0; k < width; k += 2) block.store_pair(to + k, from + k);
+    }
+}
+/// Calls work.template operator()<width>() with the most of 4, 2 and 1 neighbours that all columns can be had in.
+template <class Work>
+void with_neighbours(int columns, Work&& work) {
+    if (columns % 4 == 0)
+        work.template operator()<4>();
+    else if (columns % 2 == 0)
+        work.template operator()<2>();
+    else
+        work.template operator()<1>();
+}
+
+/// Columns that a work has at a time: Work::width, or one.
+template <class Work>
+constexpr int width_of() {
+    if constexpr (requires { Work::width; })
+        return Work::width;
+    else
+        return 1;
+}
+using OneColumn = std::integral_constant<int, 1>;
+
+/// Calls work(block, row, column, columns) for all rows, and for every column or the first of every `width`, in any
+/// order: threads that are neighbours have columns that are. One column is known when compiling: nobody multiplies.
+template <class D, class Work, class Columns>
 struct ForEachRowKernel {
     static constexpr std::string_view name = kernel_name<Work>();
-    std::size_t rows;
-    int columns;
+    Index rows;
+    Columns columns;
+    int parts, of_a_block;  // threads of a row, rows of a block
     Work work;
 
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
-        const int of_a_block = block.threads() / columns;
         block.each([&](int t) {
-            const int line = columns == 1 ? t : t / columns;
-            const std::size_t row = static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(of_a_block) +
-                                    static_cast<std::size_t>(line);
-            if (row < rows) work(block, row, static_cast<std::size_t>(t - line * columns));
+            const int line = columns == 1 ? t : t / parts;
+            const std::int64_t row = static_cast<std::int64_t>(block.index()) * of_a_block + line;
+            if (row < rows) work(block, static_cast<Index>(row), (t - line * parts) * width_of<Work>(), columns);
         });
     }
 };
 template <class D, class Work>
 void for_each_row_on_device(std::size_t rows, int columns, const Work& work) {
     if (rows == 0) return;
-    const int threads = threads_of_columns(columns, 1);
-    D::launch(ForEachRowKernel<D, Work>{rows, columns, work},
-              {blocks_of(rows, static_cast<std::size_t>(threads / columns)), threads});
+    const int parts = columns / width_of<Work>(), threads = threads_of_columns(parts, 1), of_a_block = threads / parts;
+    const int blocks = blocks_of(rows, static_cast<std::size_t>(of_a_block));
+    const auto launch = [&](auto known) {
+        D::launch(ForEachRowKernel<D, Work, decltype(known)>{static_cast<Index>(rows), known, parts, of_a_block, work},
+                  {blocks, threads});
+    };
+    if constexpr (width_of<Work>() == 1) {
+        if (columns == 1) return launch(OneColumn{});
+    }
+    launch(columns);
 }
 
 template <class X, class D>
@@ -93,18 +146,17 @@ struct RandomElement {
     OnDevice<X, D>* v;
     std::uint64_t key;  // splitmix64(seed)
     Global first_row;
-    std::size_t columns;
     STRETTO_KERNEL static std::uint64_t mix(std::uint64_t value) {
         value += 0x9e3779b97f4a7c15u;
         value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
         value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
         return value ^ (value >> 31);
     }
-    template <class Block>
-    STRETTO_KERNEL void operator()(Block& block, std::size_t i, std::size_t column) const {
-        const std::uint64_t row = static_cast<std::uint64_t>(first_row) + i;
-        const std::uint64_t bits = mix(mix(key ^ row) ^ column) >> 11;
-        block.at(v + (i * columns + column)) = static_cast<X>(static_cast<double>(bits) * 0x1p-52 - 1);
+    template <class Block, class Columns>
+    STRETTO_KERNEL void operator()(Block& block, Index i, int column, Columns columns) const {
+        const std::uint64_t row = static_cast<std::uint64_t>(first_row + i);
+        const std::uint64_t bits = mix(mix(key ^ row) ^ static_cast<std::uint64_t>(column)) >> 11;
+        block.at(v + place_of(i, column, columns)) = static_cast<X>(static_cast<double>(bits) * 0x1p-52 - 1);
     }
 };
 
