@@ -30,11 +30,11 @@ OTHER = ["convdiff2d:60,peclet=30"]
 PRECONDS = ["none", "jacobi", "chebyshev", "block_jacobi:ilu0,blocks=500", "block_jacobi:sai"]
 TIMED = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres"]
 SOLVED = ["cg", "pipelined_cg"]
-SIDES = [46, 100, 215, 464, 794]  # 1e5 to 5e8 unknowns
+SIDES = [46, 100, 215], [464, 794]  # 1e5 to 5e8 unknowns, the large ones last
 LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
 SOLVED_SIDES = [16, 32, 64, 128, 215]
 QUICK_SIDES = [10]
-HMATRIX, HMATRIX_QUICK = [80_000, 1_000_000], [500]  # triangles
+HMATRIX, HMATRIX_QUICK = ([80_000], [1_000_000]), [500]  # triangles
 
 
 class Missing(Exception):
@@ -200,19 +200,30 @@ def measure_hmatrix(options, triangles, data):
 
 def measure(options):
     """All figures, kept as they come: what is there is not measured again."""
-    sides = QUICK_SIDES if options.quick else SIDES
-    steps = [(part, lambda data, part=part: measure_part(options, part, data)) for part in ("copy", "groups", "products")]
-    for problem in [f"{name}:{side}" for side in sides for name in ("poisson3d", "jump3d") if name == "poisson3d" or side < 300]:
-        for columns in (1, 16) if int(problem.split(":")[1]) < 220 else (1,):
-            steps.append((f"iterations {problem} {columns}", lambda data, problem=problem, columns=columns:
-                          measure_iterations(options, problem, columns, data)))
-    for side in QUICK_SIDES if options.quick else SOLVED_SIDES:
-        steps.append((f"solutions {side}", lambda data, side=side: measure_solutions(options, side, data)))
+    def iterations(problem, columns):
+        return (f"iterations {problem} {columns}", lambda data: measure_iterations(options, problem, columns, data))
+
+    def part(name):
+        return (name, lambda data: measure_part(options, name, data))
+
+    def solutions(side):
+        return (f"solutions {side}", lambda data: measure_solutions(options, side, data))
+
+    def hmatrix(triangles):
+        return (f"hmatrix {triangles}", lambda data: measure_hmatrix(options, triangles, data))
+
+    sides, solved, spheres = ([QUICK_SIDES], QUICK_SIDES, [HMATRIX_QUICK]) if options.quick else (SIDES, SOLVED_SIDES, HMATRIX)
+    steps = [part("copy"), part("groups"), part("products")]
+    steps += [iterations(f"{name}:{side}", columns) for side in sides[0] for name in ("poisson3d", "jump3d") for columns in (1, 16)]
+    steps += [solutions(side) for side in solved]
     if options.device == "cuda":
-        steps.append(("cusparse", lambda data: measure_cusparse(options, [side for side in sides if side < 500], data)))
+        steps.append(("cusparse", lambda data: measure_cusparse(options, sides[0], data)))
     steps.append(("machine", lambda data: machine(options, data)))
-    for triangles in HMATRIX_QUICK if options.quick else HMATRIX:
-        steps.append((f"hmatrix {triangles}", lambda data, triangles=triangles: measure_hmatrix(options, triangles, data)))
+    steps += [hmatrix(triangles) for triangles in spheres[0]]
+    for large in sides[1:]:
+        steps += [iterations(f"poisson3d:{side}", 1) for side in large]
+    for large in spheres[1:]:
+        steps += [hmatrix(triangles) for triangles in large]
     path = options.output / "gpu.json"
     data = {"done": []} if options.fresh or not path.exists() else json.loads(path.read_text())
     if len(data["done"]) in (0, len(steps)):

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cuda/errors.hpp"
-#include "cuda/graphs.hpp"
 #include "cuda/recording.hpp"
 #include "stretto/comm/gpu_aware.hpp"
 #include "stretto/core/error.hpp"
@@ -37,16 +36,6 @@ struct Staging {
 
 Recording& recording() {
     static Recording all;
-    return all;
-}
-
-/// STRETTO_CUDA_GRAPHS=1 in the environment asks for graphs.
-bool graphs_asked_for() {
-    const char* const said = std::getenv("STRETTO_CUDA_GRAPHS");
-    return said && std::string_view(said) == "1";
-}
-Graphs& graphs() {
-    static Graphs all(graphs_asked_for());
     return all;
 }
 
@@ -77,11 +66,6 @@ void* CudaDevice::allocate(std::size_t bytes) {
     return data;
 }
 void CudaDevice::release(void* data) noexcept {
-    try {
-        (void)stream();
-    } catch (const std::runtime_error&) {
-        // whoever waits for the device next is told
-    }
     cudaFree(data);
 }
 void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
@@ -134,14 +118,13 @@ void CudaDevice::release_pinned(void* data) noexcept { cudaFreeHost(data); }
 
 void CudaDevice::wait_for(const std::uint32_t& raised, std::uint32_t turn) {
     constexpr int looks = 1 << 12;  // before the device is asked whether it has failed
-    const cudaStream_t kernels = stream();
     const auto there = [&] {
         return static_cast<std::int32_t>(__atomic_load_n(&raised, __ATOMIC_ACQUIRE) - turn) >= 0;
     };
     for (int k = 0; !there(); ++k) {
         if (k < looks) continue;
         k = 0;
-        const cudaError_t state = cudaStreamQuery(kernels);
+        const cudaError_t state = cudaStreamQuery(stream());
         if (state == cudaErrorNotReady) continue;
         check(state, "the GPU failed");
         if (!there()) throw std::logic_error("a kernel of the GPU did not say that its sums are there");
@@ -153,7 +136,6 @@ CudaDevice::Event::~Event() {
 }
 void CudaDevice::Event::wait() const {
     if (!event_) return;
-    (void)stream();  // so that the device has its work
     check(cudaEventSynchronize(event_), "the GPU failed");
 }
 cudaEvent_t CudaDevice::Event::made() {
@@ -183,7 +165,6 @@ void CudaDevice::record(bool on) {
     recording().clear();
     if (on == recording().on()) return;
     wait();
-    graphs().turn(!on && graphs_asked_for());
     recording().on(on ? stream() : nullptr);
 }
 std::vector<DeviceSpan> CudaDevice::recorded() {
@@ -192,13 +173,13 @@ std::vector<DeviceSpan> CudaDevice::recorded() {
     return recording().take();
 }
 void CudaDevice::begin_span(std::string_view name, bool copy) {
-    if (recording().on()) recording().begin(name, copy, copy ? copies() : kernels());
+    if (recording().on()) recording().begin(name, copy, copy ? copies() : stream());
 }
 void CudaDevice::end_span() {
     if (recording().on()) recording().end();
 }
 
-cudaStream_t CudaDevice::kernels() {
+cudaStream_t CudaDevice::stream() {
     cudaStream_t& one = streams().stream[streams().current];
     if (!one) one = made_stream();
     return one;
@@ -211,7 +192,7 @@ void CudaDevice::on_stream(int k) {
         if (!all.reached[0]) check(cudaEventCreateWithFlags(&all.reached[0], cudaEventDisableTiming), "no event");
         check(cudaEventRecord(all.reached[0], first), "no event on the GPU");
         for (all.current = 1; all.current < all.stream.size(); ++all.current)
-            check(cudaStreamWaitEvent(kernels(), all.reached[0]), "no event on the GPU");
+            check(cudaStreamWaitEvent(stream(), all.reached[0]), "no event on the GPU");
     }
     all.current = static_cast<std::size_t>(k);
 }
@@ -225,14 +206,6 @@ void CudaDevice::join() {
         check(cudaEventRecord(all.reached[k], all.stream[k]), "no event on the GPU");
         check(cudaStreamWaitEvent(all.stream[0], all.reached[k]), "no event on the GPU");
     }
-}
-cudaStream_t CudaDevice::stream() {
-    if (!streams().several) graphs().launch(kernels());
-    return kernels();
-}
-cudaStream_t CudaDevice::stream_for(const void* kernel) {
-    if (!streams().several) graphs().capture(kernels(), kernel);
-    return kernels();
 }
 cudaStream_t CudaDevice::copies() {
     static const cudaStream_t made = made_stream();

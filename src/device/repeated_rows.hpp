@@ -33,6 +33,7 @@ struct DifferentRows {
 template <class X, class D, int width, int high, class Columns>
 struct RepeatedRowsKernel {
     static constexpr std::string_view name = "product, repeated rows";
+    static constexpr int together = 8;
     static constexpr std::uint16_t none = DifferentRows<X, D>::none;
     DifferentRows<X, D> table;
     const OnDevice<X, D>* x;

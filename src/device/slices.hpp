@@ -48,8 +48,8 @@ struct Slices {
 };
 
 /// y = A x in such rows. Columns from `rows` on are the halo's. Those of a term are 16-bit distances from the smallest,
-/// or, where that is −1 − t, the t-th 32 of `wide`. `interface`: there are such of the halo.
-template <class X, class D, class Values, int neighbours, bool interface>
+/// or, where that is −1 − t, the t-th 32 of `wide`. `simple`: there are neither such nor a halo.
+template <class X, class D, class Values, int neighbours, bool simple>
 struct SlicedRowsElement {
     static constexpr std::string_view name = "product, sliced rows";
     static constexpr int width = neighbours;
@@ -73,9 +73,10 @@ struct SlicedRowsElement {
             const Index first = block.at(of_terms + k), further = block.at(distance + at);
             const X value = values.at(block, at);
             Index column = first + further;
-            if (first < 0) column = block.at(wide + Slices::entry(-1 - first, lane));
+            if constexpr (!simple)
+                if (first < 0) column = block.at(wide + Slices::entry(-1 - first, lane));
             const auto* from = x + place_of(column, j, columns);
-            if constexpr (interface)
+            if constexpr (!simple)
                 if (column >= rows) from = halo + place_of(column - rows, j, columns);
             X factors[width];
             load(block, from, factors);
@@ -117,7 +118,7 @@ public:
     void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
         values_.visit([&]<class Values>(const Values& values) {
             with_neighbours(m, [&]<int width>() {
-                if (halo)
+                if (!halo && wide_.size() == 0)
                     launch<Values, width, true>(values, x, halo, y, rows, m);
                 else
                     launch<Values, width, false>(values, x, halo, y, rows, m);
@@ -135,13 +136,13 @@ private:
     using Array = DeviceArray<Y, D>;
     static constexpr std::size_t piece_entries = std::size_t{1} << 20;  // that are brought together
 
-    template <class Values, int width, bool interface>
+    template <class Values, int width, bool simple>
     void launch(const Values& values, const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y,
                 Index rows, int m) const {
-        for_each_row_on_device<D>(row_.size(), m,
-                                  SlicedRowsElement<X, D, Values, width, interface>{
-                                      start_.data(), row_.data(), length_.data(), smallest_.data(), wide_.data(),
-                                      distance_.data(), values, x, halo, y, rows});
+        for_each_row_on_device<D>(
+            row_.size(), m,
+            SlicedRowsElement<X, D, Values, width, simple>{start_.data(), row_.data(), length_.data(), smallest_.data(),
+                                                           wide_.data(), distance_.data(), values, x, halo, y, rows});
     }
 
     /// Some slices, on their way.

@@ -89,10 +89,8 @@ public:
     static std::vector<DeviceSpan> recorded();
 
 private:
-    static cudaStream_t kernels();
+    static cudaStream_t stream();  // of kernels
     static cudaStream_t copies();
-    static cudaStream_t stream();                        // of kernels, for anything else
-    static cudaStream_t stream_for(const void* kernel);  // for a kernel, which may be captured instead
     static void begin_span(std::string_view name, bool copy);
     static void end_span();
     static void check(cudaError_t error, const char* doing);
@@ -184,8 +182,17 @@ private:
     std::byte* shared_;
 };
 
+/// Blocks of a kernel that a multiprocessor should be able to run together: Kernel::together, or one.
 template <class Kernel>
-__global__ void __launch_bounds__(most_threads) run_kernel(const __grid_constant__ Kernel kernel) {
+constexpr int together_of() {
+    if constexpr (requires { Kernel::together; })
+        return Kernel::together;
+    else
+        return 1;
+}
+template <class Kernel>
+__global__ void __launch_bounds__(most_threads, together_of<Kernel>())
+    run_kernel(const __grid_constant__ Kernel kernel) {
     extern __shared__ __align__(16) std::byte shared_by_block[];
     CudaBlock block(shared_by_block);
     kernel(block);
@@ -197,7 +204,7 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& how) {
     const void* const code = reinterpret_cast<const void*>(run_kernel<Kernel>);
     allow_shared(code, how.shared);
     begin_span(kernel_name<Kernel>(), false);
-    run_kernel<Kernel><<<how.blocks, how.threads, how.shared, stream_for(code)>>>(kernel);
+    run_kernel<Kernel><<<how.blocks, how.threads, how.shared, stream()>>>(kernel);
     check(cudaGetLastError(), "a kernel was not launched");
     end_span();
 }

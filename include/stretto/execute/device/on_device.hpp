@@ -137,7 +137,8 @@ struct Launch {
 };
 
 // A kernel is a struct of values and of addresses on a device D, whose call(block) is what a block of threads does. It
-// is written once; D says what a block is:
+// is written once; where that matters, it says how many blocks a multiprocessor should run `together`. D
+// says what a block is:
 //
 //   index(), blocks()        which block it is, of how many
 //   threads()                how many threads it has
