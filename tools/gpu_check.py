@@ -6,7 +6,7 @@ build    build/cuda, for the GPU's architecture alone
 test     the C++ tests of devices on the emulated device, and those of whole solves on the GPU, on one to three ranks
 solves   every method, without and with preconditioners and with several columns, beside the processor
 measure  copies, groups, products, iterations of growing systems, cuSPARSE's loops beside ours, hierarchical products
-report   what was measured, to gpu.md in --output, beside gpu.json and machine.json (for stretto predict)
+report   what was measured, to gpu.md in --output, beside gpu.json and gpu_machine.json (for stretto predict)
 
 Each part takes less than ten minutes; `build` and `measure` stop after --minutes, end with 3 then, and go on when called again.
 Ends with 1 where something is wrong, with 2 where there is no GPU or no nvcc, and says what is missing."""
@@ -245,7 +245,7 @@ def measure(options):
 
 def machine(options, data):
     """A machine for `stretto predict`: the host's, with the device's bandwidths and what a launch costs."""
-    path = options.output / "machine.json"
+    path = options.output / "gpu_machine.json"
     if options.quick:
         shutil.copy(ROOT / "share" / "machines" / "cori.json", path)
     else:
@@ -269,28 +269,60 @@ def machine(options, data):
     path.write_text(json.dumps(file, indent=2) + "\n")
 
 
+def table(first, sizes, rows):
+    """Lines of a table, a column for each of the sizes; rows: what its first columns say, and a text by size."""
+    lines = ["", f"| {' | '.join(first)} | {' | '.join(f'{size:.0e}'.replace('e+0', 'e') for size in sizes)} |",
+             "|" + "---|" * len(first) + "--:|" * len(sizes)]
+    for words, texts in rows.items():
+        lines.append(f"| {' | '.join(map(str, words))} | {' | '.join(texts.get(size, '') for size in sizes)} |")
+    return lines
+
+
+def decade(number):
+    """To tell sizes apart that are nearly the same."""
+    return float(f"{number:.0e}")
+
+
+def pivot(records, words, size, text):
+    """What table() takes."""
+    rows = {}
+    for each in records:
+        rows.setdefault(words(each), {})[decade(size(each))] = text(each)
+    return sorted({decade(size(each)) for each in records}), rows
+
+
 def report(options):
     """The page of what was measured."""
     data = json.loads((options.output / "gpu.json").read_text())
-    copies = {each["rows"]: each["bytes"] / each["seconds"] for each in data["parts"] if each["what"] in ("copy", "copy, a group")
-              and each["columns"] == 1}
-    best = max(copies.values())
-    lines = [f"# Measured on {data['device']}", "", f"On {data['date']}. A copy moves at most {best * 1e-9:.0f} GB/s.", "",
-             "## Groups and products, as a part of that", "", "| what | values | columns | µs | of a copy |", "|---|--:|--:|--:|--:|"]
-    for each in data["parts"]:
-        lines.append(f"| {each['what']} | {each['rows'] * each['columns']:.0f} | {each['columns']} | {1e6 * each['seconds']:.1f} | "
-                     f"{each['bytes'] / each['seconds'] / best:.2f} |")
-    lines += ["", "## Iterations, with jacobi", "", "Beside the bytes that an iteration moves, counted, at the speed of a copy; and, of "
-              "several columns, beside one after the other.", "",
-              "| problem | method | unknowns | columns | µs | of a copy | of one after the other |", "|---|---|--:|--:|--:|--:|--:|"]
-    single = {(each["method"], each["problem"]): each["seconds"] for each in data["iterations"] if each["columns"] == 1}
-    for each in data["iterations"]:
-        alone = single.get((each["method"], each["problem"]))
-        part = f"{each['seconds'] / (each['columns'] * alone):.2f}" if alone and each["columns"] > 1 else ""
-        lines.append(f"| {each['problem'].split(':')[0]} | {each['method']} | {each['rows']} | {each['columns']} | "
-                     f"{1e6 * each['seconds']:.1f} | {each['bytes'] / each['seconds'] / best:.2f} | {part} |")
-    lines += ["", "## Whole solves of poisson3d, rtol 1e-8, with jacobi, in milliseconds", "",
-              "| method | unknowns | GPU | all cores | cores | iterations |", "|---|--:|--:|--:|--:|--:|"]
+    best = max(each["bytes"] / each["seconds"] for each in data["parts"] if each["what"].startswith("copy"))
+
+    def beside(each):
+        time = 1e6 * each["seconds"]
+        return f"{time:.{0 if time >= 100 else 1}f} ({each['bytes'] / each['seconds'] / best:.2f})"
+
+    lines = [f"# Measured on {data['device']}", "", f"On {data['date']}, by `tools/gpu_check.py measure` ([what there is](../gpu.md)). "
+             f"A copy moves at most {best * 1e-9:.0f} GB/s, reads and writes together.", "",
+             "## Groups", "", "Microseconds, and in brackets the speed beside that of the copy; by the number of values. Sums are waited for "
+             "on the host."]
+    groups = [each for each in data["parts"] if not each["what"].startswith("product, ")]
+    sizes, rows = pivot(groups, lambda each: (each["what"], each["columns"]), lambda each: each["rows"] * each["columns"], beside)
+    lines += table(["what", "columns"], sizes, rows)
+    lines += ["", "## Products", "", "The same, by the number of rows. Rows of poisson3d and convdiff3d repeat, those of jump3d do not."]
+    products = [dict(each, problem=each["what"][9:].split(":")[0]) for each in data["parts"] if each["what"].startswith("product, ")]
+    sizes, rows = pivot(products, lambda each: (each["problem"], each["columns"]), lambda each: each["rows"], beside)
+    lines += table(["problem", "columns"], sizes, rows)
+    lines += ["", "## Iterations, with jacobi", "", "The same, by unknowns; the bytes are those that an iteration is counted to move."]
+    iterations = [dict(each, problem=each["problem"].split(":")[0]) for each in data["iterations"]]
+    words = lambda each: (each["problem"], each["method"], each["columns"])  # noqa: E731
+    sizes, rows = pivot(iterations, words, lambda each: each["rows"], beside)
+    lines += table(["problem", "method", "columns"], sizes, rows)
+    lines += ["", "Several columns beside as many solves one after the other:"]
+    single = {(each["method"], each["problem"], each["rows"]): each["seconds"] for each in iterations if each["columns"] == 1}
+    sizes, rows = pivot([each for each in iterations if each["columns"] > 1], words, lambda each: each["rows"], lambda each:
+                        f"{each['seconds'] / (each['columns'] * single[each['method'], each['problem'], each['rows']]):.2f}")
+    lines += table(["problem", "method", "columns"], sizes, rows)
+    lines += ["", "## Whole solves of poisson3d, rtol 1e-8, with jacobi", "",
+              "| method | unknowns | GPU, ms | all cores, ms | cores | iterations |", "|---|--:|--:|--:|--:|--:|"]
     there = {(each["method"], each["rows"]): each for each in data["solutions"] if each["device"] != "cpu"}
     for each in data["solutions"]:
         if each["device"] == "cpu":
@@ -298,11 +330,13 @@ def report(options):
             lines.append(f"| {each['method']} | {each['rows']} | {1e3 * gpu['seconds']:.1f} | {1e3 * each['seconds']:.1f} | "
                          f"{each['threads']} | {gpu['iterations']} |")
     if data["cusparse"]:
-        lines += ["", "## Loops of cuSPARSE's product and cuBLAS's calls, without a preconditioner", "", "| method | unknowns | µs |",
-                  "|---|--:|--:|"]
-        lines += [f"| {each['method']} | {each['rows']} | {1e6 * each['seconds']:.1f} |" for each in data["cusparse"]]
+        lines += ["", "## Loops of cuSPARSE's product and cuBLAS's calls, without a preconditioner", "",
+                  "On poisson3d, microseconds an iteration; ours, above, have jacobi besides."]
+        sizes, rows = pivot(data["cusparse"], lambda each: (each["method"],), lambda each: each["rows"],
+                            lambda each: f"{1e6 * each['seconds']:.1f}")
+        lines += table(["method"], sizes, rows)
     if data["hmatrix"]:
-        lines += ["", f"## Products of hierarchical matrices, ε = 1e-4, beside a triad of {data['triad']:.0f} GB/s", "",
+        lines += ["", "## Products of hierarchical matrices, ε = 1e-4", "", f"Beside a triad of {data['triad']:.0f} GB/s.", "",
                   "| triangles | columns | scheme | the paper's | launches | ms | of the triad |", "|--:|--:|---|---|--:|--:|--:|"]
         lines += [f"| {each['n']} | {each['columns']} | {each['scheme']} | {each['paper']} | {each['launches']} | "
                   f"{1e3 * each['seconds']:.3f} | {each['of_triad']:.2f} |" for each in data["hmatrix"]]

@@ -30,21 +30,21 @@ struct DifferentRows {
 /// Rows of which there are few different ones, but for where they stand: y = A x in those whose number is known. A
 /// block has the table at hand, and neighbouring rows, which share values of x; a thread has `high` of them at a time,
 /// which mostly are alike.
-template <class X, class D, int width, int high, class Columns>
+template <class X, class D, int high, class Columns>
 struct RepeatedRowsKernel {
     static constexpr std::string_view name = "product, repeated rows";
-    static constexpr int together = 8;
+    static constexpr int blocks_together = 8;
     static constexpr std::uint16_t none = DifferentRows<X, D>::none;
     DifferentRows<X, D> table;
     const OnDevice<X, D>* x;
     OnDevice<X, D>* y;
     Index rows;
     Columns columns;
-    int parts, apart;  // threads of a row, rows between those of a thread
+    int apart;  // rows between those of a thread
 
     RepeatedRowsKernel(const DifferentRows<X, D>& of, const OnDevice<X, D>* from, OnDevice<X, D>* to, Index size,
                        Columns m)
-        : table(of), x(from), y(to), rows(size), columns(m), parts(m / width), apart(threads() / parts) {}
+        : table(of), x(from), y(to), rows(size), columns(m), apart(threads() / m) {}
 
     Launch launch() const {
         const int wanted = blocks_of(static_cast<std::size_t>(rows), static_cast<std::size_t>(turns * high * apart));
@@ -65,7 +65,7 @@ struct RepeatedRowsKernel {
             for (int k = t; k <= table.numbers; k += block.threads()) starts[k] = block.at(table.start + k);
         });
         block.each([&](int t) {
-            const int line = columns == 1 ? t : t / parts, column = (t - line * parts) * width;
+            const int line = columns == 1 ? t : t / columns, column = t - line * columns;
             const std::int64_t all = rows, run = turns * high * apart, step = run * block.blocks();
             for (std::int64_t begin = run * block.index(); begin < all; begin += step) {
                 const std::int64_t end = begin + run < all ? begin + run : all;
@@ -96,7 +96,7 @@ struct RepeatedRowsKernel {
 private:
     static constexpr int turns = 2;  // rows of a thread that follow one another before the block goes far
 
-    int threads() const { return threads_of_columns(parts, 1); }
+    int threads() const { return threads_of_columns(columns, 1); }
     STRETTO_KERNEL_AND_HOST std::size_t offsets_begin() const {
         return static_cast<std::size_t>(table.entries) * sizeof(X);
     }
@@ -105,20 +105,15 @@ private:
     STRETTO_KERNEL void rows_alike(Block& block, const X* values, const Index* offsets, int k, int end,
                                    std::ptrdiff_t place) const {
         const std::ptrdiff_t further = static_cast<std::ptrdiff_t>(apart) * static_cast<int>(columns);
-        X sums[count][width] = {};
+        X sums[count] = {};
         for (; k < end; ++k) {
             const X value = values[k];
             const auto* const from = x + (place + offsets[k]);
             STRETTO_UNROLL
-            for (int q = 0; q < count; ++q) {
-                X factors[width];
-                load(block, from + q * further, factors);
-                STRETTO_UNROLL
-                for (int j = 0; j < width; ++j) sums[q][j] += value * factors[j];
-            }
+            for (int q = 0; q < count; ++q) sums[q] += value * block.at(from + q * further);
         }
         STRETTO_UNROLL
-        for (int q = 0; q < count; ++q) store(block, y + (place + q * further), sums[q]);
+        for (int q = 0; q < count; ++q) block.at(y + (place + q * further)) = sums[q];
     }
 };
 
@@ -163,22 +158,22 @@ public:
     void multiply(const OnDevice<X, D>* x, OnDevice<X, D>* y, int m) const {
         if (number_.size() == 0) return;
         const auto rows = static_cast<Index>(number_.size());
-        const auto launch = [&]<int width, int high>(auto columns) {
+        const auto launch = [&]<int high>(auto columns) {
             const DifferentRows<X, D> table{number_.data(),
                                             start_.data(),
                                             offsets_.data(),
                                             values_.data(),
                                             static_cast<int>(start_.size()) - 1,
                                             static_cast<int>(values_.size())};
-            const RepeatedRowsKernel<X, D, width, high, decltype(columns)> kernel(table, x, y, rows, columns);
+            const RepeatedRowsKernel<X, D, high, decltype(columns)> kernel(table, x, y, rows, columns);
             D::launch(kernel, kernel.launch());
         };
         if (m > 1)
-            with_neighbours(m, [&]<int width>() { launch.template operator()<width, 1>(m); });
+            launch.template operator()<2>(m);
         else if (rows < enough_for_pairs)
-            launch.template operator()<1, 1>(OneColumn{});
+            launch.template operator()<1>(OneColumn{});
         else
-            launch.template operator()<1, 2>(OneColumn{});
+            launch.template operator()<2>(OneColumn{});
     }
     double bytes() const { return static_cast<double>(number_.size() * sizeof(std::uint16_t)); }
 

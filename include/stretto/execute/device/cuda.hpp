@@ -182,16 +182,16 @@ private:
     std::byte* shared_;
 };
 
-/// Blocks of a kernel that a multiprocessor should be able to run together: Kernel::together, or one.
+/// Blocks of a kernel that a multiprocessor should be able to run together: Kernel::blocks_together, or one.
 template <class Kernel>
-constexpr int together_of() {
-    if constexpr (requires { Kernel::together; })
-        return Kernel::together;
+constexpr int blocks_together_of() {
+    if constexpr (requires { Kernel::blocks_together; })
+        return Kernel::blocks_together;
     else
         return 1;
 }
 template <class Kernel>
-__global__ void __launch_bounds__(most_threads, together_of<Kernel>())
+__global__ void __launch_bounds__(most_threads, blocks_together_of<Kernel>())
     run_kernel(const __grid_constant__ Kernel kernel) {
     extern __shared__ __align__(16) std::byte shared_by_block[];
     CudaBlock block(shared_by_block);

@@ -149,7 +149,7 @@ private:
     template <class... S>
     void launch(Index rows, const S&... statements) {
         GroupKernel<X, D, S...> kernel(static_cast<std::size_t>(rows), columns_, statements...);
-        const Launch how = kernel.launch();
+        const Launch how = kernel.take_shape();
         if (const auto count = static_cast<std::size_t>(kernel.dots.count * columns_); count > 0)
             kernel.sums = sums(count, count * static_cast<std::size_t>(how.blocks), 1);
         D::launch(kernel, how);

@@ -12,8 +12,8 @@ namespace stretto {
 
 /// A group of statements in one pass over memory: each vector is loaded once and stored once. A thread has two
 /// neighbouring elements at a time, in slots of shared memory that are its own, and keeps their columns; its dot
-/// products stay in registers until the end, and are added up by blocks then, in a fixed order. Where there can be
-/// such, and threads therefore have many elements, the next ones travel meanwhile.
+/// products stay in registers until the end, and are added up by blocks then, in a fixed order. Where there are such,
+/// and threads therefore have many elements, the next ones travel meanwhile, as far as there is room.
 template <class X, class D, class... S>
 struct GroupKernel {
     static constexpr std::string_view name = "vectors";
@@ -27,18 +27,20 @@ struct GroupKernel {
     std::size_t elements;
     int columns;
     SumsForHost<X, D> sums{};
+    bool ahead = false;  // the next elements travel meanwhile
 
     GroupKernel(std::size_t rows, int width, const S&... said)
         : statements(*this, 0, said...), elements(rows * static_cast<std::size_t>(width)), columns(width) {}
 
-    /// Fewer threads where there are many vectors: as many blocks as ever are to run together.
-    Launch launch() const {
-        constexpr std::size_t room = D::most_shared / 3;
+    /// How it is launched; it is in that shape then.
+    Launch take_shape() {
+        const int unit = threads_of_columns(columns, 2, 1);
         int threads = threads_of_columns(columns, 2);
-        for (int most = most_threads; shared(threads) > room && most > 32; most -= 32)
-            threads = threads_of_columns(columns, 2, most);
+        ahead = dots.count > 0 && shared(threads, 2) <= D::most_shared / 3;  // as many blocks run together
+        const int tiles = ahead ? 2 : 1;
+        while (shared(threads, tiles) > D::most_shared && threads > unit) threads -= unit;
         const int blocks = blocks_of((elements + 1) / 2, static_cast<std::size_t>(threads));
-        return {dots.count > 0 ? std::min(blocks, D::most_blocks) : blocks, threads, shared(threads)};
+        return {dots.count > 0 ? std::min(blocks, D::most_blocks) : blocks, threads, shared(threads, tiles)};
     }
 
     template <class Block>
@@ -46,7 +48,7 @@ struct GroupKernel {
         const int threads = block.threads(), stride = 2 * threads, spread = coefficients.count * columns;
         X* const spread_values = block.template shared<X>(0, static_cast<std::size_t>(spread));
         const std::size_t size = tile_size(threads);
-        X* const tile = block.template shared<X>(tile_begin(), tiles * size);
+        X* const tile = block.template shared<X>(tile_begin(), (ahead ? 2 : 1) * size);
         block.each([&](int t) {
             for (int i = t; i < spread; i += threads) spread_values[i] = coefficients.values[i];
         });
@@ -59,11 +61,14 @@ struct GroupKernel {
             const std::size_t step = static_cast<std::size_t>(stride) * static_cast<std::size_t>(block.blocks());
             std::size_t e = static_cast<std::size_t>(stride) * static_cast<std::size_t>(block.index()) +
                             static_cast<std::size_t>(2 * t);
-            if constexpr (tiles == 2) load(block, e, own, stride);
+            if (ahead) load(block, e, own, stride);
             for (std::size_t at = 0; e < elements; e += step) {
-                const std::size_t next = tiles == 2 ? size - at : 0;
-                load(block, tiles == 2 ? e + step : e, own + next, stride);
-                block.template wait_copies<tiles - 1>();
+                const std::size_t next = ahead ? size - at : 0;
+                load(block, ahead ? e + step : e, own + next, stride);
+                if (ahead)
+                    block.template wait_copies<1>();
+                else
+                    block.template wait_copies<0>();
                 X* const here = own + at;
                 const Lane<X> lanes[2] = {{here, spread_values + 2 * t % columns, stride, columns},
                                           {here + 1, spread_values + (2 * t + 1) % columns, stride, columns}};
@@ -75,8 +80,6 @@ struct GroupKernel {
     }
 
 private:
-    static constexpr int tiles = dots_at_most > 0 ? 2 : 1;
-
     /// Of a thread, for the columns of its two elements.
     struct Sums {
         X of[2][dots_at_most > 0 ? dots_at_most : 1];
@@ -91,7 +94,9 @@ private:
         const int rows = vectors.count > dots_at_most ? vectors.count : dots_at_most;
         return 2 * static_cast<std::size_t>(rows) * static_cast<std::size_t>(threads);
     }
-    std::size_t shared(int threads) const { return tile_begin() + tiles * tile_size(threads) * sizeof(X); }
+    std::size_t shared(int threads, std::size_t tiles) const {
+        return tile_begin() + tiles * tile_size(threads) * sizeof(X);
+    }
 
     /// Starts to.
     template <class Block>

@@ -137,7 +137,7 @@ struct Launch {
 };
 
 // A kernel is a struct of values and of addresses on a device D, whose call(block) is what a block of threads does. It
-// is written once; where that matters, it says how many blocks a multiprocessor should run `together`. D
+// is written once; where that matters, it says how many blocks a multiprocessor should have (`blocks_together`). D
 // says what a block is:
 //
 //   index(), blocks()        which block it is, of how many

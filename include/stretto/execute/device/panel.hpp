@@ -39,15 +39,14 @@ struct PanelAssignKernel {
 
     Launch launch() const {
         const int threads = threads_of_columns(columns, 1);
-        return {blocks_of(elements, static_cast<std::size_t>(threads)), threads};
+        return {std::min(blocks_of(elements, static_cast<std::size_t>(threads)), D::most_blocks), threads};
     }
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
+        const auto step = static_cast<std::size_t>(block.threads()) * static_cast<std::size_t>(block.blocks());
         block.each([&](int t) {
-            const std::size_t e = static_cast<std::size_t>(block.index()) * static_cast<std::size_t>(block.threads()) +
-                                  static_cast<std::size_t>(t);
-            if (e >= elements) return;
-            for (int k = 0; k < target.count; k += together) make(block, e, t % columns, k);
+            for (std::size_t e = static_cast<std::size_t>(block.index() * block.threads() + t); e < elements; e += step)
+                for (int k = 0; k < target.count; k += together) make(block, e, t % columns, k);
         });
     }
 

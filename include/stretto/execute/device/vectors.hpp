@@ -88,7 +88,7 @@ using OneColumn = std::integral_constant<int, 1>;
 template <class D, class Work, class Columns>
 struct ForEachRowKernel {
     static constexpr std::string_view name = kernel_name<Work>();
-    static constexpr int together = width_of<Work>() == 1 ? 8 : 4;
+    static constexpr int blocks_together = width_of<Work>() == 1 ? 8 : 4;
     Index rows;
     Columns columns;
     int parts, of_a_block;  // threads of a row, rows of a block
