@@ -181,8 +181,7 @@ TEST_F(DeviceHMatrices, SolveInBothLayouts) {
                             uniform(7, replicated ? H.tree().order()[static_cast<std::size_t>(i)] : H.original(i), c));
                 const MultiVector<double> B(b.data(), rows, columns), X(x.data(), rows, columns),
                     Y(y.data(), rows, columns);
-                const auto solver =
-                    tested_device().solver(H, preconditioned ? &M : nullptr, replicated, columns, how);
+                const auto solver = tested_device().solver(H, preconditioned ? &M : nullptr, replicated, columns, how);
                 const Result found = solver->solve(B, X, false);
                 MpiComm alone(MPI_COMM_SELF);
                 const Replicated whole(H);
