@@ -58,44 +58,38 @@ std::unique_ptr<LocalSolver> factorise(const Block& block, double shift, bool po
     const Index n = block.rows();
     Shifted shifted(block, shift, positive);
     const auto count = static_cast<std::size_t>(n);
-    std::vector<Index> start_of_lower(count + 1), start_of_upper(count + 1), place(count, -1);
+    std::vector<Index> start_of_lower(count + 1), start_of_upper(count + 1);
     for (Index i = 0; i < n; ++i) {
         const Index last = n - 1 - i;
         start_of_lower[i + 1] = start_of_lower[i] + static_cast<Index>(block.before(i, i).size());
         start_of_upper[i + 1] = start_of_upper[i] + static_cast<Index>(block.after(last, last).size());
     }
     Half<double> lower(std::move(start_of_lower)), upper(std::move(start_of_upper));
-    std::vector<double> row, inverse(count);
+    // A row by column. What lies beside its pattern is added to without asking, and never read.
+    std::vector<double> row(count), inverse(count);
     for (Index i = 0; i < n; ++i) {
-        const Index begin = block.start[i], end = block.start[i + 1], left = lower.start[i + 1] - lower.start[i];
-        row.resize(static_cast<std::size_t>(end - begin));
-        for (Index k = begin; k < end; ++k) {
-            row[k - begin] = shifted.value(i, k);
-            place[block.columns[k]] = k - begin;
-        }
-        for (Index k = 0; k < left; ++k) {
-            const Index of = block.columns[begin + k], from_last = n - 1 - of;
+        const Index begin = block.start[i], end = block.start[i + 1];
+        row[i] = 0;
+        for (Index k = begin; k < end; ++k) row[block.columns[k]] = shifted.value(i, k);
+        Index in_lower = lower.start[i], in_upper = upper.start[n - 1 - i];
+        bool finite = true;
+        for (Index k = begin; k < end && block.columns[k] < i; ++k) {
+            const Index of = block.columns[k], from_last = n - 1 - of;
+            const double factor = row[of];
             for (Index other = upper.start[from_last]; other < upper.start[from_last + 1]; ++other)
-                if (const Index at = place[upper.columns[other]]; at >= 0) row[at] -= row[k] * upper.values[other];
-            row[k] *= inverse[of];
+                row[upper.columns[other]] -= factor * upper.values[other];
+            const double value = factor * inverse[of];
+            lower.columns[in_lower] = of;
+            lower.values[in_lower++] = value;
+            finite = finite && std::isfinite(value);
         }
-        const double pivot = shifted.pivot(i, row[left]);
+        const double pivot = shifted.pivot(i, row[i]);
         if (pivot == 0) return nullptr;
         inverse[i] = 1 / pivot;
-        Index in_lower = lower.start[i], in_upper = upper.start[n - i];
-        bool finite = true;
-        for (Index k = begin; k < end; ++k) {
-            const Index column = block.columns[k];
-            double value = row[k - begin];
-            place[column] = -1;
-            if (column < i) {
-                lower.columns[in_lower] = column;
-                lower.values[in_lower++] = value;
-            } else if (column > i) {
-                value *= inverse[i];
-                upper.columns[--in_upper] = column;
-                upper.values[in_upper] = value;
-            }
+        for (Index k = end; k > begin && block.columns[k - 1] > i; --k) {
+            const double value = row[block.columns[k - 1]] * inverse[i];
+            upper.columns[in_upper] = block.columns[k - 1];
+            upper.values[in_upper++] = value;
             finite = finite && std::isfinite(value);
         }
         if (!finite) return nullptr;
