@@ -171,7 +171,7 @@ Expectation expectation(const Structure& structure, const Sizes& sizes, const Pa
     } else if (kind.name == multigrid && structure.has_hubs()) {  // whose coarse levels are small
         setup -= 150 * ns * nonzeros;
     } else if (kind.name.find("0") != std::string_view::npos) {  // long rows meet each other more often
-        setup += ns * nonzeros * nonzeros / rows;
+        setup += 0.33 * ns * nonzeros * nonzeros / rows;
     } else if (kind.name == polynomial) {  // products with the matrix as it is stored, and vectors between them
         constexpr double products = 4, steps = 13, of_setup = 170, of_use = 30;
         setup += steps * (parts.product + (sizes.ranks > 1 ? parts.reduction : 0)) + of_setup * parts.vector;
