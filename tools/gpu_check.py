@@ -45,11 +45,11 @@ class Unfinished(Exception):
     """The time is up."""
 
 
-def output(command, **more):
+def output(command, allowed=(0,), **more):
     """What a program says, or ends everything. Kernels are loaded when it starts, not while it is timed."""
     more.setdefault("env", dict(os.environ, CUDA_MODULE_LOADING="EAGER"))
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
-    if done.returncode not in (0, 1):
+    if done.returncode not in allowed:
         sys.exit(f"{' '.join(map(str, command))}\n{(done.stderr or done.stdout).strip()}")
     return done.stdout
 
@@ -61,14 +61,22 @@ def nvcc():
     return None
 
 
+def said_by(command):
+    """What a program says where it is there and succeeds."""
+    if not shutil.which(command[0]):
+        return ""
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT).stdout.strip()
+
+
 def architecture():
     """Of the first GPU, as CMake has it: 90."""
-    smi = shutil.which("nvidia-smi")
-    if not smi:
-        return None
-    done = subprocess.run([smi, "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True, check=False)
-    found = re.match(r"(\d+)\.(\d+)", done.stdout)
+    found = re.match(r"(\d+)\.(\d+)", said_by(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]))
     return found and found.group(1) + found.group(2)
+
+
+def subject():
+    """What is measured: a GPU and a version."""
+    return [said_by(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]), said_by(["git", "rev-parse", "HEAD"])]
 
 
 def look_around():
@@ -89,7 +97,8 @@ def build(options):
     environment = dict(os.environ, CUDACXX=nvcc())
     output(["cmake", "--preset", "cuda", "-B", options.build, f"-DCMAKE_CUDA_ARCHITECTURES={architecture()}-real"], cwd=ROOT,
            env=environment)
-    targets = ["stretto_cli", "device_bench", "test_emulator", "test_device_statements", "test_device_matrix", "test_device_solves"]
+    targets = ["stretto_cli", "device_bench", "test_emulator", "test_device_statements", "test_device_matrix", "test_device_solves",
+               "test_device_hmatrix"]
     with subprocess.Popen(["cmake", "--build", str(options.build), "-j", str(os.cpu_count()), "--target", *targets],
                           start_new_session=True) as process:
         try:
@@ -117,7 +126,7 @@ def solve(options, device, problem, methods, *more, ranks=1):
     command += [options.stretto, "solve", problem, "--device", device, "--json", "-", *more]
     for method in methods:
         command += ["--method", method]
-    results = json.loads(output(command))
+    results = json.loads(output(command, allowed=(0, 1)))
     return {each["method"]: each for each in (results if isinstance(results, list) else [results])}
 
 
@@ -194,12 +203,12 @@ def measure_hmatrix(options, triangles, data):
     data["hmatrix"] += study["measurements"]
     data["triad"] = study["triad_gigabytes_per_second"]
     solve = json.loads(output([options.stretto, "bem", f"sphere:n={triangles}", "--device", options.device, "--hmatrix", "epsilon=1e-4",
-                               "--method", "pipelined_bicgstab", "--json", "-"]))
+                               "--method", "pipelined_bicgstab", "--json", "-"], allowed=(0, 1)))
     data["charges"].append({"triangles": triangles, "result": solve})
 
 
 def measure(options):
-    """All figures, kept as they come: what is there is not measured again."""
+    """All figures, kept as they come: what is there of this GPU and this version is not measured again."""
     def iterations(problem, columns):
         return (f"iterations {problem} {columns}", lambda data: measure_iterations(options, problem, columns, data))
 
@@ -226,8 +235,8 @@ def measure(options):
         steps += [hmatrix(triangles) for triangles in large]
     path = options.output / "gpu.json"
     data = {"done": []} if options.fresh or not path.exists() else json.loads(path.read_text())
-    if len(data["done"]) in (0, len(steps)):
-        data = {"date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "solutions": [], "cusparse": [], "hmatrix": [],
+    if len(data["done"]) in (0, len(steps)) or data.get("subject") != subject():
+        data = {"subject": subject(), "date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "solutions": [], "cusparse": [], "hmatrix": [],
                 "charges": [], "done": []}
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -261,7 +270,7 @@ def machine(options, data):
         """Of what a kernel takes beyond the smallest of them, where that is seen."""
         (_, least), *others = taken(what)
         return [[moved, moved / (seconds - least)] for moved, seconds in others if seconds > 1.2 * least] or [
-            [moved, moved / seconds] for moved, seconds in others]
+            [moved, moved / seconds] for moved, seconds in taken(what)]
 
     def put(name, value, unit, source):
         file["parameters"][name] = {"value": value, "unit": unit, "source": source}

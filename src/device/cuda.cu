@@ -75,7 +75,7 @@ void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
         return;
     }
     static auto* const staging = new Staging[Staging::places];
-    static int next = 0;
+    static unsigned next = 0;
     Staging& place = staging[next++ % Staging::places];
     place.free.wait();
     if (!place.data) place.data = allocate_pinned(Staging::size);

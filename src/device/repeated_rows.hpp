@@ -60,7 +60,7 @@ struct RepeatedRowsKernel {
         block.each([&](int t) {
             for (int k = t; k < table.entries; k += block.threads()) {
                 values[k] = block.at(table.values + k);
-                offsets[k] = block.at(table.offsets + k) * static_cast<int>(columns);
+                offsets[k] = block.at(table.offsets + k);
             }
             for (int k = t; k <= table.numbers; k += block.threads()) starts[k] = block.at(table.start + k);
         });
@@ -108,7 +108,7 @@ private:
         X sums[count] = {};
         for (; k < end; ++k) {
             const X value = values[k];
-            const auto* const from = x + (place + offsets[k]);
+            const auto* const from = x + (place + static_cast<std::ptrdiff_t>(offsets[k]) * static_cast<int>(columns));
             STRETTO_UNROLL
             for (int q = 0; q < count; ++q) sums[q] += value * block.at(from + q * further);
         }
