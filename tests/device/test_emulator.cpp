@@ -7,6 +7,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
@@ -60,6 +61,25 @@ template <class Work>
 void launch(const Work& work, std::size_t values = 0, int blocks = 1, int threads = 4) {
     Device::launch(Does<Work>{work, values}, {blocks, threads, values * sizeof(double)});
 }
+
+/// Each block leaves its number times `turn`, and the last of `counted` adds up.
+struct AddsUp {
+    Address<double> parts, sum;
+    Address<std::uint32_t> arrived, raised;
+    std::uint32_t turn;
+    int counted;
+    template <class Block>
+    void operator()(Block& block) const {
+        block.each([&](int) { block.at(parts + block.index()) = static_cast<double>(turn) * block.index(); });
+        if (!block.last_of(arrived, counted)) return;
+        block.each([&](int) {
+            double all = 0;
+            for (int k = 0; k < block.blocks(); ++k) all += block.at(parts + k);
+            block.tell(sum, all);
+        });
+        block.raise(raised, turn);
+    }
+};
 
 TEST(Emulator, KernelsReachTheirMemory) {
     const std::vector<double> given{1, 2, 3, 4, 5, 6, 7, 8};
@@ -214,6 +234,26 @@ TEST(Emulator, CatchesCopiesBesideKernelsOfMemoryThatIsNotPinned) {
     EXPECT_THROW(Device::send(v.data(), here.data(), 4 * sizeof(double)), std::logic_error);
     const Pinned landing(4);
     EXPECT_THROW(Device::bring(v.data(), landing.data() + 1, 4 * sizeof(double), there), std::logic_error);
+}
+
+TEST(Emulator, TheLastBlockTellsTheHost) {
+    const Array<double> parts(6);
+    const Array<std::uint32_t> arrived(std::vector<std::uint32_t>{0});
+    const Pinned sum(1);
+    const PinnedArray<std::uint32_t, Device> raised(1);
+    *raised.data() = 0;
+    for (const std::uint32_t turn : {1U, 2U}) {
+        Device::launch(
+            AddsUp{parts.data(), Device::seen(sum.data()), arrived.data(), Device::seen(raised.data()), turn, 6},
+            {6, 1});
+        EXPECT_EQ(*raised.data(), turn - 1);  // nothing runs before it is waited for
+        Device::wait_for(*raised.data(), turn);
+        EXPECT_EQ(*sum.data(), 15.0 * turn);
+    }
+    // Seven are counted on where six come: nobody raises the number that is waited for.
+    Device::launch(AddsUp{parts.data(), Device::seen(sum.data()), arrived.data(), Device::seen(raised.data()), 3, 7},
+                   {6, 1});
+    EXPECT_THROW(Device::wait_for(*raised.data(), 3), std::logic_error);
 }
 
 TEST(Emulator, TellsWhatRanWhen) {
