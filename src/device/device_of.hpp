@@ -60,8 +60,8 @@ public:
         return std::make_unique<HMatrixSolverOn<D>>(A, M, replicated, columns, options);
     }
     std::vector<BatchedProduct> compare_batches(const HMatrix& A, const std::vector<double>& x, int columns,
-                                                int repeats) const override {
-        return stretto::compare_batches<D>(A, x, columns, repeats);
+                                                int repeats, bool ours) const override {
+        return stretto::compare_batches<D>(A, x, columns, repeats, ours);
     }
     double triad(std::size_t values, int repeats) const override { return triad_on_device<D>(values, repeats); }
     void check_hierarchical(const std::string& precond) const override {

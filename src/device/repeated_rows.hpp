@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,11 +26,14 @@ struct DifferentRows {
     const OnDevice<Index, D>* offsets;         // of columns, from the diagonal
     const OnDevice<X, D>* values;
     int numbers, entries;
+    Index farthest;  // the largest offset of the row that most rows are
 };
 
 /// Rows of which there are few different ones, but for where they stand: y = A x in those whose number is known. A
 /// block has the table at hand, and neighbouring rows, which share values of x; a thread has `high` of them at a time,
-/// which mostly are alike.
+/// which mostly are alike. Of several columns, the next rows of a block are as far on as the farthest value of x that
+/// most rows have, so that it finds in its cache what it had read for those before: from one plane of a grid to the
+/// next. Of one, all blocks are near one another, which measured faster.
 template <class X, class D, int high, class Columns>
 struct RepeatedRowsKernel {
     static constexpr std::string_view name = "product, repeated rows";
@@ -40,15 +44,26 @@ struct RepeatedRowsKernel {
     OnDevice<X, D>* y;
     Index rows;
     Columns columns;
-    int apart;  // rows between those of a thread
+    int apart;           // rows between those of a thread
+    Index layer, strip;  // rows from those of a block to its next, and of a block in a layer
+    int strips, layers;  // blocks that share a layer; layers of a block
 
     RepeatedRowsKernel(const DifferentRows<X, D>& of, const OnDevice<X, D>* from, OnDevice<X, D>* to, Index size,
                        Columns m)
-        : table(of), x(from), y(to), rows(size), columns(m), apart(threads() / m) {}
+        : table(of), x(from), y(to), rows(size), columns(m), apart(threads() / m) {
+        const Index at_once = turns * high * apart;
+        layer = m == 1 ? at_once * D::many_blocks : std::max(table.farthest, at_once);
+        strips = (layer + at_once - 1) / at_once;
+        constexpr Index together = 32;
+        strip = round_up((layer + strips - 1) / strips, together);
+        // As many layers for a block as leave hardly any of the device without work in the last round of blocks.
+        for (int rounds = 1; rounds == 1 || (layers > 1 && busy() < 0.85); ++rounds)
+            layers = blocks_of(static_cast<std::size_t>(strips) * static_cast<std::size_t>(all_layers()),
+                               static_cast<std::size_t>(rounds) * static_cast<std::size_t>(D::many_blocks));
+    }
 
     Launch launch() const {
-        const int wanted = blocks_of(static_cast<std::size_t>(rows), static_cast<std::size_t>(turns * high * apart));
-        return {std::min(wanted, D::many_blocks), threads(),
+        return {blocks(), threads(),
                 offsets_begin() + static_cast<std::size_t>(table.entries + table.numbers + 1) * sizeof(Index)};
     }
     template <class Block>
@@ -66,15 +81,17 @@ struct RepeatedRowsKernel {
         });
         block.each([&](int t) {
             const int line = columns == 1 ? t : t / columns, column = t - line * columns;
-            const std::int64_t all = rows, run = turns * high * apart, step = run * block.blocks();
-            for (std::int64_t begin = run * block.index(); begin < all; begin += step) {
-                const std::int64_t end = begin + run < all ? begin + run : all;
+            const std::int64_t all = rows, first = block.index() / strips * layers;
+            for (std::int64_t k = first; k < first + layers; ++k) {
+                const std::int64_t top = k * layer, bottom = top + layer < all ? top + layer : all,
+                                   begin = top + block.index() % strips * static_cast<std::int64_t>(strip),
+                                   end = begin + strip < bottom ? begin + strip : bottom;
                 for (std::int64_t row = begin + line; row < end; row += high * apart) {
                     int number[high];
                     bool same = true;
                     STRETTO_UNROLL
                     for (int q = 0; q < high; ++q) {
-                        number[q] = row + q * apart < all ? block.at(table.number + (row + q * apart)) : none;
+                        number[q] = row + q * apart < end ? block.at(table.number + (row + q * apart)) : none;
                         same = same && number[q] == number[0];
                     }
                     const auto multiply = [&]<int count>(int q) {
@@ -94,8 +111,14 @@ struct RepeatedRowsKernel {
     }
 
 private:
-    static constexpr int turns = 2;  // rows of a thread that follow one another before the block goes far
+    static constexpr int turns = 2;  // of a block in a layer
 
+    int all_layers() const { return blocks_of(static_cast<std::size_t>(rows), static_cast<std::size_t>(layer)); }
+    int blocks() const { return strips * ((all_layers() + layers - 1) / layers); }
+    /// The part of the device that has work, from beginning to end.
+    double busy() const {
+        return blocks() / (std::ceil(static_cast<double>(blocks()) / D::many_blocks) * D::many_blocks);
+    }
     int threads() const { return threads_of_columns(columns, 1); }
     STRETTO_KERNEL_AND_HOST std::size_t offsets_begin() const {
         return static_cast<std::size_t>(table.entries) * sizeof(X);
@@ -126,7 +149,7 @@ public:
         constexpr std::uint16_t none = DifferentRows<X, D>::none;
         std::map<std::vector<std::pair<Index, X>>, std::uint16_t> known;
         std::vector<std::uint16_t> number(static_cast<std::size_t>(A.local_rows()), none);
-        std::vector<int> start{0};
+        std::vector<int> start{0}, rows_of;
         std::vector<Index> offsets;
         std::vector<X> values;
         std::vector<std::pair<Index, X>> content, last;
@@ -136,11 +159,14 @@ public:
             for (std::size_t k = 0; k < columns.size(); ++k) content.emplace_back(columns[k] - row, of[k]);
             if (start.size() > 1 && content == last) {
                 number[static_cast<std::size_t>(row)] = last_;
+                ++rows_of[last_];
                 continue;
             }
             last = content;
             const auto [found, fresh] = known.try_emplace(content, static_cast<std::uint16_t>(start.size() - 1));
             number[static_cast<std::size_t>(row)] = last_ = found->second;
+            if (fresh) rows_of.push_back(0);
+            ++rows_of[last_];
             if (!fresh) continue;
             if (values.size() + content.size() > DifferentRows<X, D>::most_entries) return false;
             for (const auto& [offset, value] : content) {
@@ -148,6 +174,11 @@ public:
                 values.push_back(value);
             }
             start.push_back(static_cast<int>(values.size()));
+        }
+        if (!rows_of.empty()) {
+            const auto most = std::ranges::max_element(rows_of) - rows_of.begin();
+            for (int k = start[static_cast<std::size_t>(most)]; k < start[static_cast<std::size_t>(most) + 1]; ++k)
+                farthest_ = std::max(farthest_, offsets[static_cast<std::size_t>(k)]);
         }
         number_ = Array<std::uint16_t>(number);
         start_ = Array<int>(start);
@@ -164,7 +195,8 @@ public:
                                             offsets_.data(),
                                             values_.data(),
                                             static_cast<int>(start_.size()) - 1,
-                                            static_cast<int>(values_.size())};
+                                            static_cast<int>(values_.size()),
+                                            farthest_};
             const RepeatedRowsKernel<X, D, high, decltype(columns)> kernel(table, x, y, rows, columns);
             D::launch(kernel, kernel.launch());
         };
@@ -183,6 +215,7 @@ private:
     template <class Y>
     using Array = DeviceArray<Y, D>;
     std::uint16_t last_ = 0;
+    Index farthest_ = 0;
     Array<std::uint16_t> number_;
     Array<int> start_;
     Array<Index> offsets_;

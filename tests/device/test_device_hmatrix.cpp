@@ -136,12 +136,13 @@ TEST_F(DeviceHMatrices, TheStudyReturnsTheProductOfEveryScheme) {
     const auto geometry = geometries(400)[0].geometry;
     const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
     const auto x = random_vector(H, 2), expected = on_host(H, x, 2, false);
-    const auto products = tested_device().compare_batches(H, x, 2, 1);
+    const auto products = tested_device().compare_batches(H, x, 2, 1, false);
     EXPECT_EQ(products.size(), std::size(studied_schemes));
     for (const auto& product : products) {
         EXPECT_LE(difference(product.y, expected), 1e-12 * all_max(comm, largest(expected))) << product.scheme;
         EXPECT_GT(product.seconds, 0);
     }
+    EXPECT_EQ(tested_device().compare_batches(H, x, 2, 1, true).size(), 1u);
     EXPECT_GT(tested_device().triad(100, 1), 0);
 }
 

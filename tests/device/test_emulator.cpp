@@ -256,6 +256,55 @@ TEST(Emulator, TheLastBlockTellsTheHost) {
     EXPECT_THROW(Device::wait_for(*raised.data(), 3), std::logic_error);
 }
 
+/// Numbers 10 t + k of each thread, of which lanes that are equal modulo `low` share the sums.
+template <int count>
+struct SharesSums {
+    struct Sums {
+        double of[count];
+    };
+    int low;
+    Address<double> to;
+    template <class Block>
+    void operator()(Block& block) const {
+        typename Block::template PerThread<Sums> kept(block);
+        block.each([&](int t) {
+            for (int k = 0; k < count; ++k) kept[t].of[k] = 10 * t + k;
+        });
+        block.share_sums(kept, [&](int t) { return low > 0 ? low : t % 2 + 1; });
+        block.each([&](int t) {
+            for (int k = 0; k < count; ++k) block.at(to + count * t + k) = kept[t].of[k];
+        });
+    }
+};
+
+TEST(Emulator, LanesShareSums) {
+    // Lane k · low + i adds what lanes i, i + low, … have, of the numbers from k · n · low / 32 on.
+    const auto sum = [](int low, int i, int number) {
+        double all = 0;
+        for (int lane = i; lane < 32; lane += low) all += 10 * lane + number;
+        return all;
+    };
+    const Array<double> to(std::size_t{32} * 8);
+    for (const int low : {1, 2, 4, 8, 16}) {
+        Device::launch(SharesSums<8>{low, to.data()}, {1, 32});
+        const auto found = brought(to);
+        for (int i = 0; i < 32 * 8; ++i) {
+            const int lane = i / 8, k = i % 8;
+            const double value = found[static_cast<std::size_t>(i)];
+            if (k < std::max(1, 8 * low / 32))
+                EXPECT_EQ(value, sum(low, lane % low, lane / low * 8 * low / 32 + k)) << low << ", lane " << lane;
+            else
+                EXPECT_TRUE(std::isnan(value));  // another lane's
+        }
+    }
+    Device::launch(SharesSums<1>{2, to.data()}, {1, 32});
+    EXPECT_EQ(brought(to)[3], sum(2, 1, 0));
+    Device::launch(SharesSums<1>{2, to.data()}, {1, 48});
+    EXPECT_THROW(Device::wait(), std::logic_error);  // half a warp
+    Device::launch(SharesSums<1>{0, to.data()}, {1, 32});
+    EXPECT_THROW(Device::wait(), std::logic_error);  // its lanes do not agree
+}
+
 TEST(Emulator, TellsWhatRanWhen) {
     const Array<double> v(std::vector<double>{1, 2, 3, 4});
     const Pinned landing(4);

@@ -343,6 +343,9 @@ void add(CLI::App& app, BenchArguments& bench) {
         ->option_text("EPSILON,...")
         ->check(number(1e-14, 0.5, "a tolerance from 1e-14 to 0.5"))
         ->capture_default_str();
+    app.add_option("--schemes", bench.schemes, "hmatrix on a device: the paper's schemes of batches too, or ours alone")
+        ->check(CLI::IsMember({"all", "ours"}))
+        ->capture_default_str();
     add_device_option(app, bench.device);
     add_storage_option(app, bench.storage);
     add_comm_options(app, bench.comm);
@@ -360,6 +363,8 @@ int run(const Context& context, const BenchArguments& arguments) {
             fmt::format("--device {}: of what bench measures, hmatrix alone runs on devices; stretto solve "
                         "does, with every method",
                         arguments.device));
+    if (arguments.schemes != "all" && arguments.device == "cpu")
+        throw InputError("--schemes is for products on a device: --device cuda, or emulated, with bench hmatrix");
     if (arguments.family == "hmatrix") return run_bench_hmatrix(comm, arguments, context.interrupt);
     if (arguments.family == "groups") return run_bench_groups(comm, arguments, context.interrupt);
     return Bench(comm, arguments, context.interrupt).run() ? exit_converged : exit_not_converged;

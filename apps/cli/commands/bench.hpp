@@ -18,6 +18,7 @@ struct BenchArguments {
     int rounds = 3;
     std::vector<int> sizes{5000, 20000, 80000};  ///< of hmatrix
     std::vector<double> epsilons{1e-3, 1e-6};    ///< of hmatrix
+    std::string schemes = "all";                 ///< of batched products of hmatrix on a device
     std::string storage = "auto", device = "cpu";
     int threads = 0;  ///< as for solve
     std::string json;

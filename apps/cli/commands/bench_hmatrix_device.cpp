@@ -77,7 +77,8 @@ private:
                 for (int c = 0; c < m; ++c) x.push_back(uniform(1, A.original(i), c));
             std::vector<double> y(x.size());
             A.apply({x.data(), A.local_rows(), m}, {y.data(), A.local_rows(), m});
-            for (const auto& product : device_.compare_batches(A, x, m, rounds())) add(on, A, m, y, product);
+            for (const auto& product : device_.compare_batches(A, x, m, rounds(), arguments_.schemes == "ours"))
+                add(on, A, m, y, product);
         }
     }
 

@@ -92,9 +92,9 @@ public:
     /// Not collective. Throws InputError where it does not have this preconditioner for hierarchical matrices.
     virtual void check_hierarchical(const std::string& precond) const = 0;
 
-    /// Collective. Times y = A x, n_local × columns values, by every scheme, so many times.
+    /// Collective. Times y = A x, n_local × columns values, by every scheme, or `ours` alone, so many times.
     virtual std::vector<BatchedProduct> compare_batches(const HMatrix& A, const std::vector<double>& x, int columns,
-                                                        int repeats) const = 0;
+                                                        int repeats, bool ours) const = 0;
     /// Bytes per second of a triad, the fastest of so many.
     virtual double triad(std::size_t values, int repeats) const = 0;
 };

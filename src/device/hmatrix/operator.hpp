@@ -34,7 +34,13 @@ class DeviceForward {
 public:
     DeviceForward() = default;
     explicit DeviceForward(const ForwardPhase& phase, const BatchScheme& scheme = one_launch)
-        : tasks_(phase.tasks), segments_(phase.segments), batches_(phase.batches), scheme_(scheme) {}
+        : tasks_(phase.tasks),
+          chunks_(phase.chunks),
+          segments_(phase.segments),
+          columns_(phase.columns),
+          runs_(phase.runs),
+          batches_(phase.batches),
+          scheme_(scheme) {}
 
     bool empty() const { return tasks_.size() == 0; }
     /// Rows of y that no panel has become zeros where `fresh`.
@@ -48,19 +54,34 @@ public:
             using Ends = typename Panels::Ends;
             const Ends ends = !scheme_.disjoint ? Ends::add_atomically : fresh ? Ends::store : Ends::add;
             launch_batches<D>(batches_, scheme_.streams, [&](int first, int count) {
-                const Panels kernel{tasks_.data() + first, segments_.data(), values, x, products, y, rows, ends};
+                const Panels kernel{tasks_.data() + first,
+                                    chunks_.data(),
+                                    segments_.data(),
+                                    columns_.data(),
+                                    runs_.data(),
+                                    values,
+                                    x,
+                                    products,
+                                    y,
+                                    rows,
+                                    ends};
                 D::launch(kernel, kernel.launch(count));
             });
         });
     }
     double bytes() const {
-        return static_cast<double>(tasks_.size() * sizeof(PanelRows) + segments_.size() * sizeof(PanelSegment));
+        return static_cast<double>(tasks_.size() * sizeof(PanelRows) + chunks_.size() * sizeof(PanelChunk) +
+                                   segments_.size() * sizeof(PanelSegment) + columns_.size() * sizeof(std::uint16_t) +
+                                   runs_.size() * sizeof(PanelRun));
     }
     std::size_t launches() const { return batches_.empty() ? 0 : batches_.size() - 1; }
 
 private:
     DeviceArray<PanelRows, D> tasks_;
+    DeviceArray<PanelChunk, D> chunks_;
     DeviceArray<PanelSegment, D> segments_;
+    DeviceArray<std::uint16_t, D> columns_;
+    DeviceArray<PanelRun, D> runs_;
     Batches batches_;
     BatchScheme scheme_;
 };
@@ -71,24 +92,22 @@ class DeviceAdjoint {
 public:
     DeviceAdjoint() = default;
     explicit DeviceAdjoint(const AdjointPhase& phase, const BatchScheme& scheme = one_launch)
-        : teams_(phase.teams), panels_(phase.panels), batches_(phase.batches), streams_(scheme.streams) {}
+        : warps_(phase.warps), batches_(phase.batches), streams_(scheme.streams) {}
 
     void run(const OnDevice<std::byte, D>* values, DeviceColumns<D> x, OnDevice<double, D>* products) const {
         with_width(x.columns, [&]<int width>() {
             launch_batches<D>(batches_, streams_, [&](int first, int count) {
-                const AdjointKernel<D, width> kernel{teams_.data() + first, panels_.data(), values, x, products};
+                const AdjointKernel<D, width> kernel{
+                    warps_.data() + static_cast<std::ptrdiff_t>(first) * warps_of_block, values, x, products};
                 D::launch(kernel, kernel.launch(count));
             });
         });
     }
-    double bytes() const {
-        return static_cast<double>(teams_.size() * sizeof(AdjointTeam) + panels_.size() * sizeof(PanelAdjoint));
-    }
+    double bytes() const { return static_cast<double>(warps_.size() * sizeof(PanelAdjoint)); }
     std::size_t launches() const { return batches_.empty() ? 0 : batches_.size() - 1; }
 
 private:
-    DeviceArray<AdjointTeam, D> teams_;
-    DeviceArray<PanelAdjoint, D> panels_;
+    DeviceArray<PanelAdjoint, D> warps_;
     Batches batches_;
     int streams_ = 1;
 };

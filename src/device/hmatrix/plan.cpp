@@ -2,8 +2,8 @@
 #include "plan.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -79,46 +79,87 @@ std::vector<std::size_t> cut(const BatchScheme& scheme, const std::vector<Index>
     return begins;
 }
 
-/// The slabs of a panel that lie in rows first … first + part_rows − 1.
-PanelSegment segment_in(const Forward& p, Index first) {
+/// The slabs of a panel that lie in the rows of a block of threads.
+struct Covered {
+    PanelSegment segment;
+    std::uint8_t slab, slabs;
+
+    auto kind() const { return std::tuple(segment.stored, slab, slabs); }
+};
+Covered covered(const Forward& p, Index first) {
     const Part& panel = p.panel;
     const Index from = std::max(panel.row, first), to = std::min(panel.row + panel.rows, first + part_rows);
-    const Index skipped = from - panel.row;
-    return {static_cast<std::int64_t>(panel.at + static_cast<std::size_t>(skipped / panel_rows) * panel.slab_bytes),
-            static_cast<std::int64_t>(panel.scales),
-            static_cast<std::int32_t>(panel.slab_bytes),
-            panel.stored != Stored::nowhere ? panel.col : panel.col + skipped,
-            panel.cols,
+    const auto before = static_cast<std::int64_t>((first - panel.row) / panel_rows);  // slabs; may be negative
+    return {{static_cast<std::int64_t>(panel.at) + before * static_cast<std::int64_t>(panel.slab_bytes),
+             static_cast<std::int64_t>(panel.scales), static_cast<std::int32_t>(panel.slab_bytes),
+             panel.stored != Stored::nowhere ? panel.col : panel.col + first - panel.row, panel.cols, 0,
+             static_cast<std::uint8_t>(panel.stored), static_cast<std::uint8_t>(p.products)},
             static_cast<std::uint8_t>((from - first) / panel_rows),
-            static_cast<std::uint8_t>(round_up(to - from, panel_rows) / panel_rows),
-            static_cast<std::uint8_t>(panel.stored),
-            static_cast<std::uint8_t>(p.products)};
+            static_cast<std::uint8_t>(round_up(to - from, panel_rows) / panel_rows)};
+}
+
+constexpr Index bytes_of_value(std::uint8_t stored) {
+    constexpr Index bytes[] = {8, 4, 2, 1, 0};
+    return bytes[stored];
+}
+
+/// Adds a block of threads for these rows. Columns that the same slabs have, of one kind of number, follow one another.
+void add_block(ForwardPhase& phase, std::vector<Covered> list, Index row, Index slabs) {
+    std::ranges::stable_sort(list, {}, &Covered::kind);
+    const auto size = [](const auto& all) { return static_cast<std::int32_t>(all.size()); };
+    const std::int32_t first = size(phase.chunks);
+    const Covered* last = nullptr;  // the one before, in the same chunk
+    for (const Covered& c : list)
+        for (Index done = 0; done < c.segment.cols;) {
+            const bool full = size(phase.chunks) == first || phase.chunks.back().columns == columns_of_chunk;
+            bool goes_on = !full && last && last->kind() == c.kind();
+            if (full || (!goes_on && phase.chunks.back().runs == runs_of_chunk)) {
+                phase.chunks.push_back({size(phase.segments), size(phase.columns), 0, size(phase.runs), 0});
+                goes_on = false;
+            }
+            PanelChunk& chunk = phase.chunks.back();
+            const Index taken = std::min(c.segment.cols - done, columns_of_chunk - chunk.columns);
+            PanelSegment segment = c.segment;
+            segment.at += done * panel_rows * bytes_of_value(segment.stored);
+            segment.scales += done * static_cast<Index>(sizeof(float));
+            segment.col += done;
+            segment.cols = taken;
+            segment.place = static_cast<std::uint16_t>(chunk.columns);
+            if (!goes_on) {
+                phase.runs.push_back({segment.place, segment.place, c.slab, c.slabs, segment.stored});
+                ++chunk.runs;
+            }
+            phase.columns.insert(phase.columns.end(), static_cast<std::size_t>(taken),
+                                 static_cast<std::uint16_t>(size(phase.segments) - chunk.segment));
+            phase.segments.push_back(segment);
+            chunk.columns += taken;
+            phase.runs.back().last = static_cast<std::uint16_t>(chunk.columns);
+            done += taken;
+            last = &c;
+        }
+    phase.tasks.push_back({first, size(phase.chunks), row, slabs});
 }
 
 /// Blocks of threads have their rows to themselves. Those with most to read begin.
 ForwardPhase own_rows(const Forwards& panels, Index rows) {
-    std::vector<std::vector<PanelSegment>> parts(static_cast<std::size_t>(round_up(rows, part_rows) / part_rows));
+    std::vector<std::vector<Covered>> parts(static_cast<std::size_t>(round_up(rows, part_rows) / part_rows));
     for (const Forward& p : panels)
         for (Index first = p.panel.row / part_rows * part_rows; first < p.panel.row + p.panel.rows; first += part_rows)
-            parts[static_cast<std::size_t>(first / part_rows)].push_back(segment_in(p, first));
+            parts[static_cast<std::size_t>(first / part_rows)].push_back(covered(p, first));
     std::vector<std::size_t> order(parts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto work = [&](std::size_t part) {
-        std::size_t columns = 0;
-        for (const PanelSegment& s : parts[part])
-            columns += static_cast<std::size_t>(s.cols) * static_cast<std::size_t>(s.slabs);
-        return columns;
-    };
-    std::vector<std::size_t> columns;
-    for (const std::size_t part : order) columns.push_back(work(part));
-    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t part) { return columns[part]; });
+    std::vector<std::size_t> bytes;
+    for (const auto& part : parts) {
+        bytes.push_back(0);
+        for (const Covered& c : part)
+            bytes.back() += static_cast<std::size_t>(c.segment.cols * bytes_of_value(c.segment.stored)) * c.slabs;
+    }
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t part) { return bytes[part]; });
     ForwardPhase phase;
     for (const std::size_t part : order) {
-        const auto first = static_cast<std::int32_t>(phase.segments.size());
-        phase.segments.insert(phase.segments.end(), parts[part].begin(), parts[part].end());
         const Index row = static_cast<Index>(part) * part_rows;
-        phase.tasks.push_back({first, static_cast<std::int32_t>(phase.segments.size()), row,
-                               round_up(std::min(part_rows, rows - row), panel_rows) / panel_rows});
+        add_block(phase, std::move(parts[part]), row,
+                  round_up(std::min(part_rows, rows - row), panel_rows) / panel_rows);
     }
     phase.batches = {0, static_cast<std::int32_t>(phase.tasks.size())};
     return phase;
@@ -139,11 +180,12 @@ ForwardPhase own_panels(const BatchScheme& scheme, Forwards panels) {
             const Part& p = panels[k].panel;
             // A launch has as many blocks for each panel as the largest takes; the others' end at once.
             for (Index done = 0; done < most; done += part_rows) {
-                const auto first = static_cast<std::int32_t>(phase.segments.size());
-                if (done < p.rows) phase.segments.push_back(segment_in(panels[k], p.row + done));
-                const Index slabs =
-                    done < p.rows ? round_up(std::min(part_rows, p.rows - done), panel_rows) / panel_rows : 0;
-                phase.tasks.push_back({first, static_cast<std::int32_t>(phase.segments.size()), p.row + done, slabs});
+                const Index row = p.row + done;
+                if (done < p.rows)
+                    add_block(phase, {covered(panels[k], row)}, row,
+                              round_up(std::min(part_rows, p.rows - done), panel_rows) / panel_rows);
+                else
+                    add_block(phase, {}, row, 0);
             }
         }
     }
@@ -155,46 +197,70 @@ ForwardPhase forward_phase(const BatchScheme& scheme, const Forwards& panels, In
     return scheme.disjoint ? own_rows(panels, rows) : own_panels(scheme, panels);
 }
 
-/// A panel of so many rows has a block of threads to itself.
+/// A panel of more rows has a block of threads to itself.
 constexpr Index rows_of_a_block = 512, rows_of_four_warps = 256, rows_of_two_warps = 128;
 int warps_of(Index rows) {
     return rows > rows_of_a_block ? warps_of_block : rows > rows_of_four_warps ? 4 : rows > rows_of_two_warps ? 2 : 1;
 }
 
-AdjointPhase adjoint_phase(const BatchScheme& scheme, const std::vector<HMatrixPanel>& whole) {
-    std::vector<Part> panels;
-    for (const HMatrixPanel& p : whole) add_parts(panels, p);
-    if (scheme.disjoint)  // the largest begin, so that none is left at the end
-        std::ranges::stable_sort(panels, std::greater<>(), [](const Part& p) {
-            return std::pair(warps_of(p.rows), static_cast<std::int64_t>(p.rows) * p.cols);
-        });
-    sort_for(scheme, panels, [](const Part& p) -> const Part& { return p; });
-    std::vector<Index> rows;
-    for (const Part& p : panels) rows.push_back(p.rows);
-    const auto begins = cut(scheme, rows);
-    AdjointPhase phase;
-    for (const Part& p : panels)
-        phase.panels.push_back({static_cast<std::int64_t>(p.at), static_cast<std::int64_t>(p.scales), p.row, p.rows,
-                                p.col, p.cols, static_cast<std::int32_t>(p.stored),
-                                static_cast<std::int32_t>(p.slab_bytes)});
-    for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
-        phase.batches.push_back(static_cast<std::int32_t>(phase.teams.size()));
-        for (std::size_t k = begins[b]; k < begins[b + 1];) {
-            const int warps = warps_of(panels[k].rows);
-            int count = 0, passes = 1;
-            while (count < warps_of_block / warps && k + static_cast<std::size_t>(count) < begins[b + 1] &&
-                   warps_of(panels[k + static_cast<std::size_t>(count)].rows) == warps) {
-                const Index cols = panels[k + static_cast<std::size_t>(count)].cols;
-                passes = std::max(passes, static_cast<int>((cols + panel_rows - 1) / panel_rows));
-                ++count;
+/// Columns of a panel that are integers are one part of it.
+std::vector<PanelAdjoint> adjoint_parts(const std::vector<HMatrixPanel>& panels) {
+    using enum PanelAdjoint::Kind;
+    std::vector<PanelAdjoint> to;
+    std::vector<Part> parts;
+    for (const HMatrixPanel& p : panels) {
+        parts.clear();
+        add_parts(parts, p);
+        bool after_16_bits = false;
+        for (const Part& part : parts) {
+            const bool in_16_bits = part.stored == Stored::in_16_bits;
+            if (part.stored == Stored::in_8_bits && after_16_bits) {
+                to.back().cols += part.cols;
+                continue;
             }
-            // As many as share the warps evenly.
-            count = static_cast<int>(std::bit_floor(static_cast<unsigned>(count)));
-            phase.teams.push_back({static_cast<std::int32_t>(k), count, passes});
-            k += static_cast<std::size_t>(count);
+            after_16_bits = in_16_bits;
+            to.push_back({static_cast<std::int64_t>(part.at), static_cast<std::int64_t>(part.scales), part.row,
+                          part.rows, part.col, part.cols, in_16_bits ? part.cols : 0,
+                          static_cast<std::int32_t>(part.slab_bytes),
+                          part.stored == Stored::in_double   ? doubles
+                          : part.stored == Stored::in_single ? singles
+                                                             : integers,
+                          0, 0, 0});
         }
     }
-    phase.batches.push_back(static_cast<std::int32_t>(phase.teams.size()));
+    return to;
+}
+
+AdjointPhase adjoint_phase(const BatchScheme& scheme, const std::vector<HMatrixPanel>& whole) {
+    std::vector<PanelAdjoint> panels = adjoint_parts(whole);
+    if (scheme.disjoint)  // the largest begin, so that none is left at the end
+        std::ranges::stable_sort(panels, std::greater<>(),
+                                 [](const PanelAdjoint& p) { return std::tuple(warps_of(p.rows), p.cols, p.rows); });
+    sort_for(scheme, panels, [](const PanelAdjoint& p) -> const PanelAdjoint& { return p; });
+    std::vector<Index> rows;
+    for (const PanelAdjoint& p : panels) rows.push_back(p.rows);
+    const auto begins = cut(scheme, rows);
+    AdjointPhase phase;
+    const auto blocks = [&] { return static_cast<std::int32_t>(phase.warps.size() / warps_of_block); };
+    for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
+        phase.batches.push_back(blocks());
+        for (std::size_t k = begins[b]; k < begins[b + 1];) {
+            const int shares = warps_of(panels[k].rows);
+            const std::size_t begin = phase.warps.size();
+            Index most = 1;
+            for (int room = warps_of_block; room > 0 && k < begins[b + 1] && warps_of(panels[k].rows) == shares;
+                 room -= shares, ++k) {
+                phase.warps.insert(phase.warps.end(), static_cast<std::size_t>(shares), panels[k]);
+                most = std::max(most, panels[k].cols);
+            }
+            phase.warps.resize(begin + warps_of_block);  // those without a panel have none of its columns
+            for (std::size_t w = begin; w < phase.warps.size(); ++w) {
+                phase.warps[w].shares = static_cast<std::uint8_t>(shares);
+                phase.warps[w].most = most;
+            }
+        }
+    }
+    phase.batches.push_back(blocks());
     return phase;
 }
 

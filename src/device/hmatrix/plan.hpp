@@ -14,38 +14,54 @@ namespace stretto {
 inline constexpr int lanes_of_warp = 32, warps_of_block = 8;
 inline constexpr Index part_rows = warps_of_block * panel_rows;  // of y, for a block of threads
 
-/// Some slabs of a panel, and there the columns of one kind of number, that a block multiplies into its rows of y.
+/// Columns of one kind of number in a panel that a block of threads multiplies into its rows of y, at most those of a
+/// chunk.
 struct PanelSegment {
-    std::int64_t at;           ///< byte of the first column in the first slab
-    std::int64_t scales;       ///< byte of the first scale of integers
-    std::int32_t slab_bytes;   ///< from a slab to the next
-    Index col, cols;           ///< of the vector that is multiplied; of t, for y += t
-    std::uint8_t slab, slabs;  ///< among those of the rows
-    std::uint8_t stored;       ///< Stored
-    std::uint8_t products;     ///< 1: multiplies t, 0: x
+    std::int64_t at;          ///< byte of the first column in the block's first slab, which the panel may not reach
+    std::int64_t scales;      ///< byte of the first scale of integers
+    std::int32_t slab_bytes;  ///< from a slab to the next
+    Index col, cols;          ///< of the vector that is multiplied; for y += t the place in t of the block's first row
+    std::uint16_t place;      ///< of its first column among those of the chunk
+    std::uint8_t stored;      ///< Stored
+    std::uint8_t products;    ///< 1: multiplies t, 0: x
 };
 /// The values of a panel, or none: y += t.
 enum class Stored : std::uint8_t { in_double, in_single, in_16_bits, in_8_bits, nowhere };
 
+/// Columns of a chunk, of one kind of number, that some slabs of a block have.
+struct PanelRun {
+    std::uint16_t first, last;  ///< columns of the chunk
+    std::uint8_t slab, slabs;
+    std::uint8_t stored;
+    std::uint8_t unused = 0;
+};
+/// What a block of threads has at hand at a time: columns, one a thread, in runs. Which segment each is of, counted
+/// from the first, stands in a list of all columns.
+struct PanelChunk {
+    std::int32_t segment;          ///< the first
+    std::int32_t column, columns;  ///< in that list
+    std::int32_t run, runs;
+};
+inline constexpr int columns_of_chunk = 1024, runs_of_chunk = 32;
+
 /// Rows of y of a block of threads, and what is multiplied into them.
 struct PanelRows {
-    std::int32_t first, last;  ///< segments
+    std::int32_t first, last;  ///< chunks
     Index row, slabs;
 };
 
-/// t = Pᵀ x for the columns of one kind of number in a panel.
+/// t = Pᵀ x for columns of a panel: what one warp does of it. As many neighbouring warps share each panel of a block.
 struct PanelAdjoint {
+    enum Kind : std::uint8_t { doubles, singles, integers };
     std::int64_t at, scales;
     Index row, rows;  ///< of x
     Index product, cols;
-    std::int32_t stored;
+    Index in_16_bits;  ///< of integers, which come first
     std::int32_t slab_bytes;
-};
-/// Those of a block of threads, 1, 2, 4 or 8: each has its share of the warps.
-struct AdjointTeam {
-    std::int32_t first, count;
-    std::int32_t passes;  ///< of eight columns, the most that one of them takes
-    std::int32_t unused = 0;
+    Kind kind;
+    std::uint8_t shares;  ///< warps that have a panel: 1, 2, 4 or 8
+    std::uint16_t unused = 0;
+    Index most;  ///< columns that a panel of the block has at most
 };
 
 /// How batched kernels are given their panels: those of Yamazaki and others (2018), Section V, and one launch a phase.
@@ -67,19 +83,21 @@ struct BatchScheme {
 /// One launch for each phase, rows of y disjoint.
 inline constexpr BatchScheme one_launch{"one launch a phase, disjoint rows"};
 
-/// Where launches of a phase begin in its list of tasks; one more than there are.
+/// Where launches of a phase begin in its list of blocks of threads; one more than there are.
 using Batches = std::vector<std::int32_t>;
 
-/// A phase y += P v, or t = Pᵀ x, of a product: tasks in the order of their launches.
+/// A phase y += P v, or t = Pᵀ x, of a product, in the order of its launches.
 struct ForwardPhase {
     std::vector<PanelRows> tasks;
+    std::vector<PanelChunk> chunks;
     std::vector<PanelSegment> segments;
+    std::vector<std::uint16_t> columns;  ///< of chunks: the segment of each
+    std::vector<PanelRun> runs;
     Batches batches;
 };
 struct AdjointPhase {
-    std::vector<AdjointTeam> teams;
-    std::vector<PanelAdjoint> panels;
-    Batches batches;
+    std::vector<PanelAdjoint> warps;  ///< warps_of_block for each block of threads
+    Batches batches;                  ///< in blocks
 };
 
 /// A product of one direction on this rank. `here` needs x of this rank alone.

@@ -71,12 +71,14 @@ double triad_on_device(std::size_t size, int repeats) {
 }
 
 template <class D>
-std::vector<BatchedProduct> compare_batches(const HMatrix& A, const std::vector<double>& x, int columns, int repeats) {
+std::vector<BatchedProduct> compare_batches(const HMatrix& A, const std::vector<double>& x, int columns, int repeats,
+                                            bool ours) {
     const DeviceArray<double, D> from(x), to(x.size());
     const MultiVector<OnDevice<double, D>> X(from.data(), A.local_rows(), columns),
         Y(to.data(), A.local_rows(), columns);
     std::vector<BatchedProduct> found;
     for (const auto& [where, scheme] : studied_schemes) {
+        if (ours && scheme.name != one_launch.name) continue;
         const DeviceHMatrix<D> on_device(A, scheme);
         BatchedProduct product{
             where, scheme.name, scheme.disjoint, on_device.launches(), 0, std::vector<double>(x.size())};

@@ -177,8 +177,35 @@ public:
     private:
         S value_;
     };
+    template <class S, class Low>
+    __device__ void share_sums(PerThread<S>& kept, Low&& low) {
+        share<16>(kept[0].of, low(static_cast<int>(threadIdx.x)));
+    }
 
 private:
+    /// Of lanes that differ in `bit` each keeps the half of the sums that the other one gives it.
+    template <int bit, class X, int count>
+    __device__ static void share(X (&of)[count], int low) {
+        if constexpr (bit > 0) {
+            if (bit < low) return;
+            if constexpr (count == 1) {
+                of[0] += __shfl_xor_sync(~0U, of[0], bit);
+                share<bit / 2>(of, low);
+            } else {
+                const bool upper = threadIdx.x & bit;
+                X half[count / 2];
+#pragma unroll
+                for (int k = 0; k < count / 2; ++k) {
+                    const X given = upper ? of[k] : of[count / 2 + k];
+                    half[k] = (upper ? of[count / 2 + k] : of[k]) + __shfl_xor_sync(~0U, given, bit);
+                }
+                share<bit / 2>(half, low);
+#pragma unroll
+                for (int k = 0; k < count / 2; ++k) of[k] = half[k];
+            }
+        }
+    }
+
     std::byte* shared_;
 };
 

@@ -176,6 +176,22 @@ public:
     private:
         std::vector<S> values_;
     };
+    template <class S, class Low>
+    void share_sums(PerThread<S>& kept, Low&& low) {
+        constexpr int lanes = 32, count = static_cast<int>(std::size(S{}.of));
+        if (how_.threads % lanes != 0) throw std::logic_error("a warp without all of its lanes adds them up");
+        PerThread<S> before = kept;
+        std::memset(static_cast<void*>(&kept[0]), 0xff, static_cast<std::size_t>(how_.threads) * sizeof(S));
+        for (int t = 0; t < how_.threads; ++t) {
+            const int apart = low(t), sharing = lanes / apart, first = t % lanes / apart * count / sharing;
+            if (apart != low(t / lanes * lanes)) throw std::logic_error("lanes of a warp add up other lanes");
+            for (int k = 0; k < std::max(1, count / sharing); ++k) {
+                kept[t].of[k] = 0;
+                for (int lane = t % apart; lane < lanes; lane += apart)
+                    kept[t].of[k] += before[t / lanes * lanes + lane].of[first + k];
+            }
+        }
+    }
 
 private:
     static constexpr std::byte unwritten{0xff};  // all of them: not a number

@@ -156,18 +156,22 @@ private:
     }
     void launch(Index rows, const PanelAssign<T>& s) {
         if (s.target.count() == 0) return;
-        const auto values = PanelAssignKernel<X, D>::values(s, columns_);
+        const auto values = values_of(s, columns_);
         if (values.size() > coefficients_.size()) coefficients_ = DeviceArray<X, D>(2 * values.size());
         D::upload(coefficients_.data(), values.data(), values.size() * sizeof(X));
         const auto before = static_cast<std::size_t>(s.panel.count() * s.target.count() * columns_);
-        const PanelAssignKernel<X, D> kernel{DevicePanel<X, D>(s.target),
-                                             DevicePanel<X, D>(s.start),
-                                             DevicePanel<X, D>(s.panel),
-                                             coefficients_.data(),
-                                             s.divisor.data ? coefficients_.data() + before : nullptr,
-                                             static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns_),
-                                             columns_};
-        D::launch(kernel, kernel.launch());
+        const auto with = [&]<int together>() {
+            const PanelAssignKernel<X, D, together> kernel{
+                DevicePanel<X, D>(s.target),
+                DevicePanel<X, D>(s.start),
+                DevicePanel<X, D>(s.panel),
+                coefficients_.data(),
+                s.divisor.data ? coefficients_.data() + before : nullptr,
+                static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns_),
+                columns_};
+            D::launch(kernel, kernel.launch());
+        };
+        s.target.count() == 1 ? with.template operator()<1>() : with.template operator()<4>();
     }
     void launch(Index rows, const PanelDots<T>& s) {
         if (s.count() == 0) return;

@@ -19,6 +19,7 @@ struct GroupKernel {
     static constexpr std::string_view name = "vectors";
     using Statements = DeviceGroup<S...>;
     static constexpr int dots_at_most = Statements::dots;
+    static constexpr int blocks_together = dots_at_most > 0 ? 3 : 1;  // as many as there are of those with sums
 
     GroupVectors<X, D> vectors;
     GroupCoefficients<X, Statements::coefficients> coefficients;
@@ -27,7 +28,7 @@ struct GroupKernel {
     std::size_t elements;
     int columns;
     SumsForHost<X, D> sums{};
-    bool ahead = false;  // the next elements travel meanwhile
+    bool travel = false;  // the next elements do, meanwhile
 
     GroupKernel(std::size_t rows, int width, const S&... said)
         : statements(*this, 0, said...), elements(rows * static_cast<std::size_t>(width)), columns(width) {}
@@ -36,8 +37,8 @@ struct GroupKernel {
     Launch take_shape() {
         const int unit = threads_of_columns(columns, 2, 1);
         int threads = threads_of_columns(columns, 2);
-        ahead = dots.count > 0 && shared(threads, 2) <= D::most_shared / 3;  // as many blocks run together
-        const int tiles = ahead ? 2 : 1;
+        travel = dots.count > 0 && shared(threads, 2) <= D::most_shared / blocks_together;
+        const int tiles = ahead() ? 2 : 1;
         while (shared(threads, tiles) > D::most_shared && threads > unit) threads -= unit;
         const int blocks = blocks_of((elements + 1) / 2, static_cast<std::size_t>(threads));
         return {dots.count > 0 ? std::min(blocks, D::most_blocks) : blocks, threads, shared(threads, tiles)};
@@ -48,7 +49,7 @@ struct GroupKernel {
         const int threads = block.threads(), stride = 2 * threads, spread = coefficients.count * columns;
         X* const spread_values = block.template shared<X>(0, static_cast<std::size_t>(spread));
         const std::size_t size = tile_size(threads);
-        X* const tile = block.template shared<X>(tile_begin(), (ahead ? 2 : 1) * size);
+        X* const tile = block.template shared<X>(tile_begin(), (ahead() ? 2 : 1) * size);
         block.each([&](int t) {
             for (int i = t; i < spread; i += threads) spread_values[i] = coefficients.values[i];
         });
@@ -61,11 +62,11 @@ struct GroupKernel {
             const std::size_t step = static_cast<std::size_t>(stride) * static_cast<std::size_t>(block.blocks());
             std::size_t e = static_cast<std::size_t>(stride) * static_cast<std::size_t>(block.index()) +
                             static_cast<std::size_t>(2 * t);
-            if (ahead) load(block, e, own, stride);
+            if (ahead()) load(block, e, own, stride);
             for (std::size_t at = 0; e < elements; e += step) {
-                const std::size_t next = ahead ? size - at : 0;
-                load(block, ahead ? e + step : e, own + next, stride);
-                if (ahead)
+                const std::size_t next = ahead() ? size - at : 0;
+                load(block, ahead() ? e + step : e, own + next, stride);
+                if (ahead())
                     block.template wait_copies<1>();
                 else
                     block.template wait_copies<0>();
@@ -80,6 +81,13 @@ struct GroupKernel {
     }
 
 private:
+    /// What is known when compiling costs nothing: without sums a thread has no next elements.
+    STRETTO_KERNEL_AND_HOST bool ahead() const {
+        if constexpr (dots_at_most > 0)
+            return travel;
+        else
+            return false;
+    }
     /// Of a thread, for the columns of its two elements.
     struct Sums {
         X of[2][dots_at_most > 0 ? dots_at_most : 1];

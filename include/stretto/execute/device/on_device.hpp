@@ -150,6 +150,10 @@ struct Launch {
 //   wait_copies(ahead)       … and are there now, but for the last `ahead` (0 or 1) of them
 //   load_pair(p, to), store_pair(p, from)    two neighbouring values from p, or to p
 //   PerThread<S>             what each thread keeps from one each() to the next
+//   share_sums(kept, low)    adds up the n = 1, 2, 4, … numbers kept[t].of of the lanes of a warp that are equal
+//                            modulo low(t) = 1, 2, 4, …, the same for the whole warp, in a fixed order; lane k · low +
+//                            i has of the sums those from k · n · low / 32 on, rounded down, n · low / 32 of them, or
+//                            one
 //   last_of(counter, n)      whether n blocks have come so far, this one as the last: it sees what they wrote. The
 //                            counter, zero at first, is zero again then
 //   tell(p, value)           a thread writes to pinned memory …

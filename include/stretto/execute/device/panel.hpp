@@ -26,9 +26,26 @@ struct DevicePanel {
     }
 };
 
-/// target = (start ± panel · coefficients) · divisor⁻¹: a thread has one element of all vectors at a time. Four vectors
-/// of the target are made while a panel is read once.
+/// What a statement has for coefficients, and after them for its divisor, for PanelAssignKernel.
 template <class X, class D>
+std::vector<X> values_of(const PanelAssign<OnDevice<X, D>>& s, int columns) {
+    std::vector<X> all;
+    const int n = s.target.count();
+    for (int i = 0; i < s.panel.count(); ++i)
+        for (int c = 0; c < n; ++c)
+            for (int j = 0; j < columns; ++j) all.push_back(s.sign * s.coefficients(i, c)[j]);
+    for (int i = 0; s.divisor.data && i < n; ++i)
+        for (int c = 0; c < n; ++c)
+            for (int j = 0; j < columns; ++j) {
+                const X value = c < i ? X{} : s.divisor(i, c)[j];
+                all.push_back(i < c ? -value : value != X{} ? X{1} / value : X{});
+            }
+    return all;
+}
+
+/// target = (start ± panel · coefficients) · divisor⁻¹: a thread has two neighbouring elements of all vectors at a
+/// time. `together` vectors of the target are made while a panel is read once.
+template <class X, class D, int together>
 struct PanelAssignKernel {
     static constexpr std::string_view name = "panel";
     DevicePanel<X, D> target, start, panel;
@@ -38,69 +55,72 @@ struct PanelAssignKernel {
     int columns;
 
     Launch launch() const {
-        const int threads = threads_of_columns(columns, 1);
-        return {std::min(blocks_of(elements, static_cast<std::size_t>(threads)), D::most_blocks), threads};
+        const int threads = threads_of_columns(columns, 2);
+        return {std::min(blocks_of((elements + 1) / 2, static_cast<std::size_t>(threads)), D::many_blocks), threads};
     }
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
-        const auto step = static_cast<std::size_t>(block.threads()) * static_cast<std::size_t>(block.blocks());
+        const auto step = 2 * static_cast<std::size_t>(block.threads()) * static_cast<std::size_t>(block.blocks());
         block.each([&](int t) {
-            for (std::size_t e = static_cast<std::size_t>(block.index() * block.threads() + t); e < elements; e += step)
-                for (int k = 0; k < target.count; k += together) make(block, e, t % columns, k);
+            const int column[2] = {2 * t % columns, (2 * t + 1) % columns};
+            for (auto e = 2 * static_cast<std::size_t>(block.index() * block.threads() + t); e < elements; e += step)
+                for (int k = 0; k < target.count; k += together) make(block, e, column, k);
         });
     }
 
-    /// What a statement has for coefficients, and after them for its divisor, on the host.
-    static std::vector<X> values(const PanelAssign<OnDevice<X, D>>& s, int columns) {
-        std::vector<X> all;
-        const int n = s.target.count();
-        for (int i = 0; i < s.panel.count(); ++i)
-            for (int c = 0; c < n; ++c)
-                for (int j = 0; j < columns; ++j) all.push_back(s.sign * s.coefficients(i, c)[j]);
-        for (int i = 0; s.divisor.data && i < n; ++i)
-            for (int c = 0; c < n; ++c)
-                for (int j = 0; j < columns; ++j) {
-                    const X value = c < i ? X{} : s.divisor(i, c)[j];
-                    all.push_back(i < c ? -value : value != X{} ? X{1} / value : X{});
-                }
-        return all;
-    }
-
 private:
-    static constexpr int together = 4;
+    static constexpr int loads = 4;  // that a thread asks for before it waits for one
 
+    /// Sums of vectors k … of the target, as far as there are so many, and what vectors `of` add to them.
+    template <class Block>
+    STRETTO_KERNEL void add(Block& block, const DevicePanel<X, D>& of, int count, const OnDevice<X, D>* matrix,
+                            std::size_t e, const int (&column)[2], int k, X (&sums)[together][2]) const {
+        for (int first = 0; first < count; first += loads) {
+            X values[loads][2];
+            STRETTO_UNROLL
+            for (int i = 0; i < loads; ++i)
+                if (first + i < count) block.load_pair(of.at(first + i, e), values[i]);
+            STRETTO_UNROLL
+            for (int i = 0; i < loads; ++i) {
+                if (first + i >= count) continue;
+                STRETTO_UNROLL
+                for (int q = 0; q < together; ++q) {
+                    if (k + q >= target.count) continue;
+                    STRETTO_UNROLL
+                    for (int lane = 0; lane < 2; ++lane)
+                        sums[q][lane] += values[i][lane] * entry(block, matrix, first + i, k + q, column[lane]);
+                }
+            }
+        }
+    }
     template <class Block>
     STRETTO_KERNEL X entry(Block& block, const OnDevice<X, D>* matrix, int i, int c, int column) const {
         return block.at(matrix + (i * target.count + c) * columns + column);
     }
-    /// Vectors k … k + 3 of the target, as far as there are so many.
     template <class Block>
-    STRETTO_KERNEL void make(Block& block, std::size_t e, int column, int k) const {
-        X sums[together];
+    STRETTO_KERNEL void make(Block& block, std::size_t e, const int (&column)[2], int k) const {
+        X sums[together][2] = {};
         STRETTO_UNROLL
         for (int q = 0; q < together; ++q)
-            sums[q] = start.count > 0 && k + q < target.count ? block.at(start.at(k + q, e)) : X{};
-        for (int i = 0; i < panel.count; ++i) {
-            const X value = block.at(panel.at(i, e));
-            STRETTO_UNROLL
-            for (int q = 0; q < together; ++q)
-                if (k + q < target.count) sums[q] += value * entry(block, coefficients, i, k + q, column);
-        }
-        for (int i = 0; divisor && i < k; ++i) {
-            const X value = block.at(target.at(i, e));
-            STRETTO_UNROLL
-            for (int q = 0; q < together; ++q)
-                if (k + q < target.count) sums[q] += value * entry(block, divisor, i, k + q, column);
-        }
+            if (start.count > 0 && k + q < target.count) block.load_pair(start.at(k + q, e), sums[q]);
+        add(block, panel, panel.count, coefficients, e, column, k, sums);
+        if (divisor) add(block, target, k, divisor, e, column, k, sums);
         STRETTO_UNROLL
         for (int q = 0; q < together; ++q) {
             if (k + q >= target.count) continue;
             if (divisor) {
                 STRETTO_UNROLL
-                for (int i = 0; i < q; ++i) sums[q] += sums[i] * entry(block, divisor, k + i, k + q, column);
-                sums[q] *= entry(block, divisor, k + q, k + q, column);
+                for (int lane = 0; lane < 2; ++lane) {
+                    STRETTO_UNROLL
+                    for (int i = 0; i < q; ++i)
+                        sums[q][lane] += sums[i][lane] * entry(block, divisor, k + i, k + q, column[lane]);
+                    sums[q][lane] *= entry(block, divisor, k + q, k + q, column[lane]);
+                }
             }
-            block.at(target.at(k + q, e)) = sums[q];
+            if (e + 1 < elements)
+                block.store_pair(target.at(k + q, e), sums[q]);
+            else
+                block.at(target.at(k + q, e)) = sums[q][0];
         }
     }
 };
