@@ -201,7 +201,7 @@ def measure_cusparse(options, sides, data):
 
 
 def measure_hmatrix(options, triangles, data):
-    """Products of a sphere by every scheme, and a charge on it."""
+    """Products of a sphere, by every scheme where it is not large, and a charge on it."""
     study = json.loads(output([options.stretto, "bench", "hmatrix", "--device", options.device, "--sizes", str(triangles),
                                "--epsilons", "1e-4", "--schemes", "all" if triangles < 200_000 else "ours", "--json", "-"]))
     data["hmatrix"] += study["measurements"]

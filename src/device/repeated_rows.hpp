@@ -56,6 +56,7 @@ struct RepeatedRowsKernel {
         strips = (layer + at_once - 1) / at_once;
         constexpr Index together = 32;
         strip = round_up((layer + strips - 1) / strips, together);
+        strips = (layer + strip - 1) / strip;
         // As many layers for a block as leave hardly any of the device without work in the last round of blocks.
         for (int rounds = 1; rounds == 1 || (layers > 1 && busy() < 0.85); ++rounds)
             layers = blocks_of(static_cast<std::size_t>(strips) * static_cast<std::size_t>(all_layers()),

@@ -58,6 +58,9 @@ done
 check "a kernel with block Jacobi and columns" solves 2 kernel scattered:n=400 --kernel matern --method cg --precond block_jacobi \
   --columns 3 --rhs random --device emulated --json run.json
 check "is solved" holds run.json "r['converged'] and r['device'] == 'emulated'"
+check "our scheme of batches alone" solves 1 bench hmatrix --device emulated --sizes 320 --epsilons 1e-3 --columns 1 \
+  --schemes ours --json run.json
+check "is one" holds run.json "[m['disjoint_rows'] for m in r['measurements']] == [True]"
 check "the study of batches" solves 2 bench hmatrix --device emulated --sizes 320 --epsilons 1e-3 --columns 1,3 --json run.json
 check "all schemes give the same" holds run.json \
   "len(r['measurements']) == 30 and all(m['difference'] < 1e-12 and m['seconds'] > 0 for m in r['measurements'])"
@@ -68,6 +71,8 @@ check "inner iterations" exits 2 2 bem sphere:n=80 --method bicgstab --precond i
 check "are named" says err '--precond inner is not there for hierarchical matrices on the device emulated'
 check "benches of others" exits 2 1 bench cg --device emulated
 check "say where" says err 'hmatrix alone runs on devices'
+check "schemes of batches on the processor" exits 2 1 bench hmatrix --schemes ours
+check "are for devices" says err '--schemes is for products on a device'
 check "another preconditioner" exits 2 1 solve poisson2d:9 --method cg --precond block_jacobi:ic0 --device emulated
 check "is named" says err '--precond block_jacobi:ic0 is not there on the device emulated'
 check "with what to ask for" says err 'ask for --precond block_jacobi:inner=ic0,blocks=2 or more'

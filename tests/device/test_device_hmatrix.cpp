@@ -113,6 +113,27 @@ TEST_F(DeviceHMatrices, PanelsAreLargeAndSmall) {
     compare(HMatrix(comm, geometry, fill_of(some_kernels[2], geometry), options), 3, "large blocks");
 }
 
+TEST_F(DeviceHMatrices, ChunksAreFull) {
+    // One has the most columns of a chunk, one the most runs; what goes on in the next chunk is multiplied, too.
+    const auto fullest = [&](const Geometry& geometry, double epsilon, auto&& of) {
+        options.leaf = 8;
+        options.epsilon = epsilon;
+        const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
+        const auto steps = H.steps();
+        double most = 0;
+        for (const PanelChunk& chunk : plan_product(H, steps, one_launch).forward_rest.chunks)
+            most = std::max<double>(most, of(chunk));
+        for (const int m : {1, 6}) compare(H, m, "full chunks");
+        return all_max(comm, most);
+    };
+    const double columns = fullest(geometries(4001)[1].geometry, 1e-4, [](const PanelChunk& c) { return c.columns; });
+    const double runs = fullest(geometries(601)[2].geometry, 1e-8, [](const PanelChunk& c) { return c.runs; });
+    EXPECT_EQ(columns, columns_of_chunk);
+    if (comm.size() == 1) {
+        EXPECT_EQ(runs, runs_of_chunk);
+    }
+}
+
 TEST_F(DeviceHMatrices, EverySchemeOfBatchesGivesTheSame) {
     const auto geometry = geometries(401)[0].geometry;
     for (const bool symmetric : {false, true}) {

@@ -76,10 +76,17 @@ TEST_F(DeviceProducts, AreThoseOfTheProcessorInEveryForm) {
     const auto full = [](Global i, Global j) { return uniform(3, i, static_cast<int>(j % 97)); };
     for (const int m : {1, 3, 8, 16}) {
         compare(problem(comm, "poisson2d:23x19"), m, "repeated rows");
+        compare(problem(comm, "poisson2d:100x20"), m, "repeated rows, of many layers");
         compare(scattered(comm, 700, few), m, "values of a table");
         compare(scattered(comm, 700, single), m, "single precision");
         compare(scattered(comm, 700, full), m, "as they are");
     }
+}
+
+TEST_F(DeviceProducts, OfRowsThatRepeatAsLayersAndStrips) {
+    compare(problem(comm, "poisson2d:40x40"), 64, "strips of few rows");
+    compare(problem(comm, "poisson2d:97x83"), 1, "one column, more rows than all blocks take at once");
+    compare(problem(comm, "poisson3d:17x11x13"), 5, "planes");
 }
 
 TEST_F(DeviceProducts, ReachColumnsThatAreFurtherApartThanSixteenBits) {

@@ -2,11 +2,10 @@
 #pragma once
 
 // Products with the panels of a hierarchical matrix on a device. A lane of a warp has half a slab of a column, four
-// rows; lanes beside it have the other half and other columns, so that what a warp reads of a panel is contiguous. It
-// keeps its rows, or its column, and `width` columns of the vectors in registers; lanes add up in a fixed order what
-// belongs together. What lies beyond the end is read at the end, and does not count: a branch would wait for its load.
+// rows, and the lane beside it the other half. It keeps its rows, or its columns, and `width` columns of the vectors in
+// registers; lanes add up in a fixed order what belongs together. In place of what lies beyond the end the last is
+// read, and multiplied by zero or left out: a branch would wait for its load.
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -63,8 +62,8 @@ struct DeviceColumns {
 };
 
 /// y = P v, or y += P v, for the panels of some blocks, `width` columns at once. A block first brings what it has to
-/// know of some hundred columns, and their factors, to shared memory; then its warps, a slab each, read nothing but
-/// values.
+/// know of up to a thousand columns, and their factors, to shared memory; then its warps, a slab each, read nothing but
+/// values, columns beside one another, which are contiguous.
 template <class D, int width>
 struct ForwardKernel {
     static constexpr std::string_view name = "panels";

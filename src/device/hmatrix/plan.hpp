@@ -20,7 +20,8 @@ struct PanelSegment {
     std::int64_t at;          ///< byte of the first column in the block's first slab, which the panel may not reach
     std::int64_t scales;      ///< byte of the first scale of integers
     std::int32_t slab_bytes;  ///< from a slab to the next
-    Index col, cols;          ///< of the vector that is multiplied; for y += t the place in t of the block's first row
+    Index col;                ///< of the vector that is multiplied; for y += t the place in t of the block's first row
+    Index cols;               ///< for planning: kernels know them by the chunk's list
     std::uint16_t place;      ///< of its first column among those of the chunk
     std::uint8_t stored;      ///< Stored
     std::uint8_t products;    ///< 1: multiplies t, 0: x
@@ -35,8 +36,8 @@ struct PanelRun {
     std::uint8_t stored;
     std::uint8_t unused = 0;
 };
-/// What a block of threads has at hand at a time: columns, one a thread, in runs. Which segment each is of, counted
-/// from the first, stands in a list of all columns.
+/// What a block of threads has at hand at a time: columns, in runs. Which segment each is of, counted from the first,
+/// stands in a list of all columns.
 struct PanelChunk {
     std::int32_t segment;          ///< the first
     std::int32_t column, columns;  ///< in that list
