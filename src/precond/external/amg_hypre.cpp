@@ -51,7 +51,11 @@ public:
         const int spent = std::exchange(applications_, 0);
         if (update_ == "anew") return false;
         if (update_ == "products") {
-            cycle_.update(levels_->products(*A_));
+            try {
+                cycle_.update(levels_->products(*A_));
+            } catch (const InputError&) {  // sums that were zero are not now, or the other way round: on every rank
+                return false;
+            }
             return true;
         }
         if (usual_ > 0 && spent > borne * usual_) return false;
