@@ -90,6 +90,13 @@ class Study:
         self.files()
         return f"kron:{self.options.matrices / real[1]}.mtx.gz,{real[2]}"
 
+    def answer(self, ranks, name, *words):
+        """What a driver says in JSON that is run once. mpiexec may hide that it failed."""
+        code, out, err = run.call([self.stretto.mpiexec, "-n", ranks, self.driver(name), *words])
+        if code or not out:
+            raise run.Failed(f"{name} {' '.join(map(str, words))}: {err.strip()[-200:]}")
+        return json.loads(out)
+
     def driver(self, name):
         """A program of the build of the peers."""
         path = self.options.build / "bench" / "peers" / name

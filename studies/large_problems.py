@@ -2,7 +2,6 @@
 """How long do large problems take to solve, beside PETSc? Diffusion with jumping and anisotropic coefficients, an elastic body,
 convection, and Kronecker sums of real matrices, in turn, with preconditioners of the same class; make zoo or make bench-peers builds the drivers."""
 
-import json
 from statistics import geometric_mean
 
 from . import machine, run
@@ -53,11 +52,8 @@ def stretto(study, problem, method, precond):
 def petsc(study, problem, method, options):
     if not options:
         return None
-    code, out, err = run.call([study.stretto.mpiexec, "-n", study.options.ranks, study.driver("petsc_solve"), problem, RTOL,
-                               MAX_IT, f"{METHODS[method]} -ksp_norm_type unpreconditioned {options}"])
-    if code:
-        raise run.Failed(f"PETSc, {problem} {options}: {err.strip()[-200:]}")
-    found = json.loads(out)
+    found = study.answer(study.options.ranks, "petsc_solve", problem, RTOL, MAX_IT,
+                         f"{METHODS[method]} -ksp_norm_type unpreconditioned {options}")
     return {"solved": found["claims"] and found["residual"] <= 1.01 * RTOL,
             **{name: found[name] for name in ("iterations", "residual", "setup", "solve")}}
 

@@ -2,8 +2,6 @@
 """What do ten right-hand sides take at once, with multigrid, and ten matrices in turn whose values change? The former beside ten
 solves of ours, the latter beside PETSc; make bench-peers builds the drivers."""
 
-import json
-
 from . import machine, run
 from .large_problems import AS_OURS, BOOMER, METHODS, RTOL, MAX_IT, seconds
 from .text import NONE, bold, points, table
@@ -35,10 +33,7 @@ def columns(study, place, method, count):
 
 def sequence(study, driver, *words):
     """What a driver says of its ten solves."""
-    code, out, err = run.call([study.stretto.mpiexec, "-n", study.options.ranks, study.driver(driver), *words, TIMES])
-    if code or not out:
-        raise run.Failed(f"{driver} {' '.join(map(str, words))}: {err.strip()[-200:]}")
-    found = json.loads(out)
+    found = study.answer(study.options.ranks, driver, *words, TIMES)
     return found | {"solved": found["claims"] and found["residual"] <= 1.01 * RTOL}
 
 

@@ -213,13 +213,26 @@ inline std::string next_line(const stretto::Comm& comm) {
     return line;
 }
 
+/// Calls work() between MPI's start and end. The exit code: 2, and a line, where it throws.
+template <class Work>
+int with_mpi(int argc, char** argv, Work&& work) {
+    MPI_Init(&argc, &argv);
+    int exit_code = 0;
+    try {
+        work();
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        exit_code = 2;
+    }
+    MPI_Finalize();
+    return exit_code;
+}
+
 /// The drivers' main. `System(comm, problem, line)` sets up and adds to the first line what it is. Between MPI's start
 /// and end, `body` may start and end a library around `run()`.
 template <class System>
 int main(int argc, char** argv, auto&& body) {
-    MPI_Init(&argc, &argv);
-    int exit_code = 0;
-    try {
+    return with_mpi(argc, argv, [&] {
         if (argc != 2) throw std::invalid_argument("one argument: a problem");
         body([&] {
             stretto::MpiComm comm(MPI_COMM_WORLD);
@@ -240,12 +253,7 @@ int main(int argc, char** argv, auto&& body) {
                 say(line);
             }
         });
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        exit_code = 2;
-    }
-    MPI_Finalize();
-    return exit_code;
+    });
 }
 
 }  // namespace peers

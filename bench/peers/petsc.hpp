@@ -18,6 +18,16 @@ namespace peers {
 /// Ends the program on an error of PETSc, which prints what it was.
 inline void must(PetscErrorCode error) { PetscCallAbort(PETSC_COMM_WORLD, error); }
 
+/// ‖b − Ax‖/‖b‖; r is for work.
+inline double relative_residual(Mat A, Vec b, Vec x, Vec r) {
+    PetscReal norm = 0, norm_b = 0;
+    must(MatMult(A, x, r));
+    must(VecAYPX(r, -1, b));
+    must(VecNorm(r, NORM_2, &norm));
+    must(VecNorm(b, NORM_2, &norm_b));
+    return norm / norm_b;
+}
+
 /// PETSc's matrix of the same rows on the same ranks, in the format that its options name.
 inline Mat petsc_matrix(const stretto::DistributedRows& problem) {
     const auto& rows = problem.rows;

@@ -48,12 +48,7 @@ public:
         must(KSPGetConvergedReason(ksp, &reason));
         must(KSPGetIterationNumber(ksp, &iterations));
         must(KSPDestroy(&ksp));
-        PetscReal norm = 0, norm_b = 0;
-        must(MatMult(A_, x_, r_));
-        must(VecAYPX(r_, -1, b_));
-        must(VecNorm(r_, NORM_2, &norm));
-        must(VecNorm(b_, NORM_2, &norm_b));
-        const double residual = norm / norm_b;
+        const double residual = peers::relative_residual(A_, b_, x_, r_);
         return {{"options", options},
                 {"reason", static_cast<int>(reason)},
                 {"claims", reason > 0},
@@ -71,9 +66,7 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    int exit_code = 0;
-    try {
+    return peers::with_mpi(argc, argv, [&] {
         if (argc < 5) throw std::invalid_argument("usage: petsc_solve MATRIX RTOL MAX_IT OPTIONS…");
         must(PetscInitializeNoArguments());
         {
@@ -86,10 +79,5 @@ int main(int argc, char** argv) {
             }
         }
         must(PetscFinalize());
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        exit_code = 2;
-    }
-    MPI_Finalize();
-    return exit_code;
+    });
 }

@@ -58,12 +58,7 @@ public:
         must(KSPGetIterationNumber(ksp_, &done));
         claims = claims && reason > 0;
         iterations.push_back(static_cast<int>(done));
-        PetscReal norm = 0, norm_b = 0;
-        must(MatMult(A_, x_, r_));
-        must(VecAYPX(r_, -1, b_));
-        must(VecNorm(r_, NORM_2, &norm));
-        must(VecNorm(b_, NORM_2, &norm_b));
-        residual = std::max(residual, norm / norm_b);
+        residual = std::max(residual, peers::relative_residual(A_, b_, x_, r_));
     }
 
     double setup = 0, solved = 0, residual = 0;
@@ -81,9 +76,7 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    int exit_code = 0;
-    try {
+    return peers::with_mpi(argc, argv, [&] {
         if (argc != 6) throw std::invalid_argument("usage: petsc_values PROBLEM RTOL MAX_IT OPTIONS TIMES");
         must(PetscInitializeNoArguments());
         must(PetscOptionsInsertString(nullptr, argv[4]));
@@ -100,10 +93,5 @@ int main(int argc, char** argv) {
                                        .dump());
         }
         must(PetscFinalize());
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        exit_code = 2;
-    }
-    MPI_Finalize();
-    return exit_code;
+    });
 }

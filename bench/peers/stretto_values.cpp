@@ -14,9 +14,7 @@
 
 int main(int argc, char** argv) {
     using namespace stretto;
-    MPI_Init(&argc, &argv);
-    int exit_code = 0;
-    try {
+    return peers::with_mpi(argc, argv, [&] {
         if (argc != 7) throw std::invalid_argument("usage: stretto_values PROBLEM RTOL MAX_IT METHOD PRECOND TIMES");
         MpiComm comm(MPI_COMM_WORLD);
         DistributedRows problem = load_problem(comm, argv[1]);
@@ -55,10 +53,5 @@ int main(int argc, char** argv) {
                                                    {"setup", setup},
                                                    {"solve", solve}}
                                    .dump());
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        exit_code = 2;
-    }
-    MPI_Finalize();
-    return exit_code;
+    });
 }

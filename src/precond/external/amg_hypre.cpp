@@ -51,8 +51,9 @@ public:
         const int spent = std::exchange(applications_, 0);
         if (update_ == "anew") return false;
         if (update_ == "products") {
+            auto coarser = levels_->products(*A_);
             try {
-                cycle_.update(levels_->products(*A_));
+                cycle_.update(std::move(coarser));
             } catch (const InputError&) {  // sums that were zero are not now, or the other way round: on every rank
                 return false;
             }
