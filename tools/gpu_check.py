@@ -30,12 +30,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PARTS = ["build", "test", "solves", "measure", "report"]
 SPD = ["poisson3d:24", "jump2d:60,contrast=100"]  # rows that repeat, and rows that do not
 OTHER = ["convdiff2d:60,peclet=30"]
-PRECONDS = ["none", "jacobi", "chebyshev", "block_jacobi:ilu0,blocks=500", "block_jacobi:sai"]
+PRECONDS = ["none", "jacobi", "chebyshev", "block_jacobi:ilu0,blocks=500", "block_jacobi:sai", "amg"]
 TIMED = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres"]
+NOT_TOGETHER = [("improved_bicgstab", "amg")]  # it needs products with the transpose of M⁻¹
 SOLVED = ["cg", "pipelined_cg"]
-SIDES = [46, 100, 215], [464], [794]  # 1e5 to 5e8 unknowns, the large ones last
+SIDES = [46, 100, 215], [464], [711]  # 1e5 to 4e8 unknowns, the last of 2.5e9 nonzeros
 LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
 SOLVED_SIDES = [16, 32, 64, 128, 215]
+HARD, HARD_SIDE = ["poisson3d", "jump3d", "aniso3d"], 128  # where a solve takes many iterations
+HARD_PRECONDS = ["jacobi", "chebyshev", "amg"]
 QUICK_SIDES = [10]
 HMATRIX, HMATRIX_QUICK = ([80_000], [1_000_000]), [500]  # triangles, with each of SIDES
 
@@ -148,7 +151,7 @@ def solves(options):
             for more in [["--precond", each] for each in PRECONDS] + [["--columns", "3", "--rhs", "random"]]:
                 if symmetric and "sai" in more[1]:
                     continue
-                methods = names(options, symmetric)
+                methods = [name for name in names(options, symmetric) if (name, more[1]) not in NOT_TOGETHER]
                 here = solve(options, "cpu", problem, methods, *more)
                 there = solve(options, options.device, problem, methods, *more)
                 for name, result in there.items():
@@ -175,9 +178,9 @@ def measure_part(options, part, data):
 
 
 def measure_iterations(options, problem, columns, data):
-    """Of every method; the host's rows of a rank have fewer than 2³¹ nonzeros, so that two ranks share the GPU."""
+    """Of every method; the host's rows of a rank have fewer than 2³¹ nonzeros, so that four ranks share the GPU."""
     rows = int(problem.split(":")[1]) ** 3
-    ranks = 2 if 7 * rows >= 2**31 else 1
+    ranks = 4 if 7 * rows >= 2**31 else 1
     methods = [name for name in TIMED if rows < 2e8 or name not in LONG]
     more = ["--max-it", "100", "--rtol", "0", "--columns", str(columns), "--rhs", "random", "--precond", "jacobi"]
     for name, result in solve(options, options.device, problem, methods, *more, ranks=ranks).items():
@@ -185,11 +188,12 @@ def measure_iterations(options, problem, columns, data):
                                    "bytes": result["per_iteration"]["bytes"], "seconds": result["per_iteration"]["seconds"]})
 
 
-def measure_solutions(options, side, data):
+def measure_solutions(options, problem, precond, methods, data):
     """Whole solves, on the GPU and on all cores of the processor beside it."""
     for device in (options.device, "cpu"):
-        for name, result in solve(options, device, f"poisson3d:{side}", SOLVED, "--precond", "jacobi").items():
-            data["solutions"].append({"method": name, "rows": side**3, "device": device, "threads": result["threads"],
+        for name, result in solve(options, device, problem, methods, "--precond", precond).items():
+            data["solutions"].append({"method": name, "problem": problem.split(":")[0], "precond": precond, "rows": result["rows"],
+                                      "device": device, "threads": result["threads"],
                                       "status": result["status"], "iterations": result["iterations"],
                                       "seconds": result["seconds"]["solve"], "setup": result["seconds"]["setup"]})
 
@@ -219,8 +223,8 @@ def measure(options):
     def part(name):
         return (name, lambda data: measure_part(options, name, data))
 
-    def solutions(side):
-        return (f"solutions {side}", lambda data: measure_solutions(options, side, data))
+    def solutions(problem, precond, methods):
+        return (f"solutions {problem} {precond}", lambda data: measure_solutions(options, problem, precond, methods, data))
 
     def hmatrix(triangles):
         return (f"hmatrix {triangles}", lambda data: measure_hmatrix(options, triangles, data))
@@ -228,7 +232,9 @@ def measure(options):
     sides, solved, spheres = ([QUICK_SIDES], QUICK_SIDES, [HMATRIX_QUICK]) if options.quick else (SIDES, SOLVED_SIDES, HMATRIX)
     steps = [part("copy"), part("groups"), part("products")]
     steps += [iterations(f"{name}:{side}", columns) for side in sides[0] for name in ("poisson3d", "jump3d") for columns in (1, 16)]
-    steps += [solutions(side) for side in solved]
+    steps += [solutions(f"poisson3d:{side}", "jacobi", SOLVED) for side in solved]
+    steps += [solutions(f"{name}:{QUICK_SIDES[0] if options.quick else HARD_SIDE}", precond, ["cg"]) for name in HARD
+              for precond in HARD_PRECONDS if (name, precond) != ("poisson3d", "jacobi")]
     if options.device == "cuda":
         steps.append(("cusparse", lambda data: measure_cusparse(options, sides[0], data)))
     steps.append(("machine", lambda data: machine(options, data)))

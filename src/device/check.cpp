@@ -14,7 +14,7 @@
 namespace stretto {
 namespace {
 
-constexpr std::array<std::string_view, 4> on_devices{"none", "jacobi", "chebyshev", "block_jacobi"};
+constexpr std::array<std::string_view, 5> on_devices{"none", "jacobi", "chebyshev", "block_jacobi", "amg"};
 
 }  // namespace
 
@@ -25,7 +25,9 @@ void check_preconditioner(std::string_view device, const std::string& precond, c
     };
     const auto [kind, options] = choose_preconditioner(precond, MatrixKind::sparse);
     if (std::ranges::find(on_devices, kind->name) == on_devices.end())
-        refuse("", "--precond chebyshev, jacobi, block_jacobi:sai or small blocks of block_jacobi");
+        refuse("", "--precond amg, chebyshev, jacobi, block_jacobi:sai or small blocks of block_jacobi");
+    if (kind->name == "amg" && options.choice("cycle") == "hypre")
+        refuse(", where cycles are Stretto's own", "--precond amg without cycle=hypre");
     if (kind->name != "block_jacobi" || options.choice("inner") == "sai") return;
     const Global rows = all_max(A.comm(), Global{A.local_rows()});
     const Global enough = (rows + most_dense_rows - 1) / most_dense_rows;

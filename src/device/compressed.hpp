@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -23,8 +25,9 @@ struct RowStarts {
     }
 };
 
-/// y = A x in compressed rows: threads beside each other have the columns of one row, so that they share its entries.
-template <class X, class D, class Values, int neighbours>
+/// A x in compressed rows, each for Work (row_work.hpp): threads beside each other have the columns of one row, so that
+/// they share its entries.
+template <class X, class D, class Values, class Work, int neighbours>
 struct CompressedRowsElement {
     static constexpr std::string_view name = "product, compressed rows";
     static constexpr int width = neighbours;
@@ -32,7 +35,7 @@ struct CompressedRowsElement {
     const OnDevice<Index, D>*row, *entry_columns;
     Values values;
     const OnDevice<X, D>*x, *halo;
-    OnDevice<X, D>* y;
+    Work work;
     Index rows;
 
     template <class Block, class Columns>
@@ -48,19 +51,82 @@ struct CompressedRowsElement {
             STRETTO_UNROLL
             for (int q = 0; q < width; ++q) sums[q] += value * factors[q];
         }
-        store(block, y + place_of(block.at(row + place), j, columns), sums);
+        work(block, block.at(row + place), j, columns, sums);
     }
 };
 
-/// Some rows of a rank, compressed: for many right-hand sides. row_of(i) gives the columns and values of local row i.
+/// The same where rows are few and long: some lanes of a warp share the entries of a row and column.
+template <class X, class D, class Values, class Work>
+struct SharedRowsKernel {
+    static constexpr std::string_view name = "product, rows that lanes share";
+    static constexpr int lanes_of_warp = 32;
+    const OnDevice<std::int64_t, D>* start;
+    const OnDevice<Index, D>*row, *entry_columns;
+    Values values;
+    const OnDevice<X, D>*x, *halo;
+    Work work;
+    Index rows;
+    int columns, lines, lanes;  // lines: rows and columns together; lanes: of each
+
+    Launch launch() const {
+        return {blocks_of(static_cast<std::size_t>(lines) * static_cast<std::size_t>(lanes), most_threads),
+                most_threads};
+    }
+    template <class Block>
+    STRETTO_KERNEL void operator()(Block& block) const {
+        struct Sum {
+            X of[1];
+        };
+        typename Block::template PerThread<Sum> kept(block);
+        const int apart = lanes_of_warp / lanes;
+        const auto line_of = [&](int t) {
+            const int warp = block.index() * (block.threads() / lanes_of_warp) + t / lanes_of_warp;
+            return warp * apart + t % apart;
+        };
+        block.each([&](int t) {
+            const int line = line_of(t);
+            X sum{};
+            if (line < lines) {
+                const int place = line / columns, column = line - place * columns;
+                const std::int64_t end = block.at(start + place + 1);
+                for (std::int64_t k = block.at(start + place) + t % lanes_of_warp / apart; k < end; k += lanes) {
+                    const Index of = block.at(entry_columns + k);
+                    sum += values.at(block, static_cast<std::size_t>(k)) *
+                           block.at(of < rows ? x + place_of(of, column, columns)
+                                              : halo + place_of(of - rows, column, columns));
+                }
+            }
+            kept[t].of[0] = sum;
+        });
+        block.share_sums(kept, [&](int) { return apart; });
+        block.each([&](int t) {
+            const int line = line_of(t), place = line / columns;
+            if (t % lanes_of_warp < apart && line < lines)
+                work(block, block.at(row + place), line - place * columns, columns, kept[t].of);
+        });
+    }
+};
+
+/// Some rows of a rank, compressed: for many right-hand sides, or few and long rows. row_of(i) gives the columns and
+/// values of local row i.
 template <class X, class D>
 class DeviceCompressed {
 public:
     static constexpr int fewest_columns = 8;  ///< from so many on it is used
 
+    /// How many lanes should share each row and column of such rows: as leave none of the device idle, and two entries
+    /// or more for each of them; 1: a thread has rows of its own.
+    static int lanes_for(std::size_t rows, std::size_t entries, int columns) {
+        constexpr std::size_t fewest = 4, most = 32, threads = std::size_t{D::many_blocks} * most_threads;
+        const std::size_t lines = rows * static_cast<std::size_t>(columns);
+        if (lines == 0) return 1;
+        const std::size_t lanes = std::min({most, std::bit_floor(threads / lines), std::bit_floor(entries / rows / 2)});
+        return lanes < fewest ? 1 : static_cast<int>(lanes);
+    }
+
     DeviceCompressed() = default;
     template <class RowOf>
-    DeviceCompressed(const RowOf& row_of, const std::vector<Index>& rows) : row_(rows) {
+    DeviceCompressed(const RowOf& row_of, const std::vector<Index>& rows, int lanes) : lanes_(lanes), row_(rows) {
         const RowStarts starts(rows, [&](Index row) { return static_cast<Index>(row_of(row).columns.size()); });
         typename DeviceValues<X, D>::Survey survey;
         for (const Index row : rows)
@@ -85,12 +151,29 @@ public:
         }
     }
 
-    void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
+    template <class Work>
+    void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, const Work& work, Index rows, int m) const {
+        if (row_.size() == 0) return;
         values_.visit([&]<class Values>(const Values& values) {
+            if (lanes_ > 1) {
+                const SharedRowsKernel<X, D, Values, Work> kernel{start_.data(),
+                                                                  row_.data(),
+                                                                  columns_.data(),
+                                                                  values,
+                                                                  x,
+                                                                  halo,
+                                                                  work,
+                                                                  rows,
+                                                                  m,
+                                                                  static_cast<int>(row_.size()) * m,
+                                                                  lanes_};
+                return D::launch(kernel, kernel.launch());
+            }
             with_neighbours(m, [&]<int width>() {
-                for_each_row_on_device<D>(row_.size(), m,
-                                          CompressedRowsElement<X, D, Values, width>{
-                                              start_.data(), row_.data(), columns_.data(), values, x, halo, y, rows});
+                for_each_row_on_device<D>(
+                    row_.size(), m,
+                    CompressedRowsElement<X, D, Values, Work, width>{start_.data(), row_.data(), columns_.data(),
+                                                                     values, x, halo, work, rows});
             });
         });
     }
@@ -102,6 +185,7 @@ public:
 private:
     static constexpr std::size_t piece_entries = std::size_t{1} << 20;  // that are brought together
 
+    int lanes_ = 1;
     DeviceArray<Index, D> row_, columns_;
     DeviceArray<std::int64_t, D> start_;
     DeviceValues<X, D> values_;

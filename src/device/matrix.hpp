@@ -2,32 +2,20 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compressed.hpp"
+#include "exchange.hpp"
 #include "on_host.hpp"
 #include "repeated_rows.hpp"
+#include "row_work.hpp"
 #include "slices.hpp"
 #include "stretto/core/scratch.hpp"
 #include "stretto/execute/device/vectors.hpp"
 #include "stretto/sparse/csr.hpp"
 
 namespace stretto {
-
-/// Values of rows, one after the other.
-template <class X, class D>
-struct PackElement {
-    static constexpr std::string_view name = "rows for the halo";
-    const OnDevice<Index, D>* rows;
-    const OnDevice<X, D>* x;
-    OnDevice<X, D>* packed;
-    template <class Block, class Columns>
-    STRETTO_KERNEL void operator()(Block& block, Index i, int column, Columns columns) const {
-        block.at(packed + place_of(i, column, columns)) = block.at(x + place_of(block.at(rows + i), column, columns));
-    }
-};
 
 /// Some rows, in the form that suits so many right-hand sides.
 template <class X, class D>
@@ -36,15 +24,19 @@ public:
     DeviceRows() = default;
     template <class RowOf>
     DeviceRows(const RowOf& row_of, std::vector<Index> rows, int columns) : count_(rows.size()) {
-        if (columns < DeviceCompressed<X, D>::fewest_columns)
+        std::size_t entries = 0;
+        for (const Index row : rows) entries += row_of(row).columns.size();
+        const int lanes = DeviceCompressed<X, D>::lanes_for(rows.size(), entries, columns);
+        if (lanes == 1 && columns < DeviceCompressed<X, D>::fewest_columns)
             slices_ = DeviceSlices<X, D>(row_of, std::move(rows));
         else
-            compressed_ = DeviceCompressed<X, D>(row_of, rows);
+            compressed_ = DeviceCompressed<X, D>(row_of, rows, lanes);
     }
-    /// y = A x, with the halo's values behind the first `rows` of x.
-    void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
-        slices_.multiply(x, halo, y, rows, m);
-        compressed_.multiply(x, halo, y, rows, m);
+    /// A x for `work` (row_work.hpp), with the halo's values behind the first `rows` of x.
+    template <class Work>
+    void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, const Work& work, Index rows, int m) const {
+        slices_.multiply(x, halo, work, rows, m);
+        compressed_.multiply(x, halo, work, rows, m);
     }
     std::size_t rows() const { return count_; }
     double bytes() const { return slices_.bytes() + compressed_.bytes(); }
@@ -75,21 +67,24 @@ public:
         interface_ = DeviceRows<X, D>(row_of, std::move(interface), columns);
     }
 
-    void apply(MultiVector<T> x, MultiVector<T> y) const {
+    void apply(MultiVector<T> x, MultiVector<T> y) const { multiply(x, StoreRows<X, D>{y.data()}); }
+    /// A x for `work` (row_work.hpp), which leaves x as it is.
+    template <class Work>
+    void multiply(MultiVector<T> x, const Work& work) const {
         const int m = x.columns();
         const auto& halo = A_->halo();
-        Exchange* const exchange = halo.empty() ? nullptr : &exchanges_.at(m, [&] { return Exchange(halo, m); });
-        if (exchange) exchange->pack(send_rows_, x);
+        auto* const exchange =
+            halo.empty() ? nullptr : &exchanges_.at(m, [&] { return DeviceExchange<X, D>(halo, m, Way::to_the_halo); });
+        if (exchange) {
+            pack_rows(send_rows_, x, exchange->leaving());
+            exchange->leave();
+        }
         if (repeated_)
-            rows_.multiply(x.data(), y.data(), m);
+            rows_.multiply(x.data(), work, m);
         else
-            interior_.multiply(x.data(), nullptr, y.data(), x.rows(), m);
+            interior_.multiply(x.data(), nullptr, work, x.rows(), m);
         A_->comm().start_late_sums();  // the device has enough to do meanwhile
-        if (!exchange) return;
-        exchange->packed.wait();
-        halo.start(exchange->plan).wait();
-        exchange->unpack();
-        interface_.multiply(x.data(), exchange->halo.data(), y.data(), x.rows(), m);
+        if (exchange) interface_.multiply(x.data(), exchange->arrived(), work, x.rows(), m);
     }
     /// Meant for methods that need it once: on the host.
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
@@ -107,43 +102,13 @@ public:
     int columns() const { return columns_; }
 
 private:
-    /// What m columns of the halo travel through: from the device's memory to the neighbours', or by way of the host's.
-    struct Exchange {
-        Exchange(const Halo<X>& of, int m)
-            : sent(of.send_rows().size() * static_cast<std::size_t>(m)),
-              halo(static_cast<std::size_t>(of.size()) * static_cast<std::size_t>(m)) {
-            if (!D::mpi_takes_addresses()) {
-                leaving = PinnedArray<X, D>(sent.size());
-                coming = PinnedArray<X, D>(halo.size());
-                plan = of.plan(leaving.values(), coming.values(), m);
-            } else {
-                plan = of.plan({D::for_mpi(sent.data()), sent.size()}, {D::for_mpi(halo.data()), halo.size()}, m);
-            }
-        }
-        void pack(const DeviceArray<Index, D>& rows, MultiVector<T> x) {
-            for_each_row_on_device<D>(rows.size(), x.columns(), PackElement<X, D>{rows.data(), x.data(), sent.data()});
-            if (leaving.size() > 0)
-                D::bring(sent.data(), leaving.data(), sent.size() * sizeof(X), packed);
-            else
-                D::mark(packed);
-        }
-        void unpack() {
-            if (coming.size() > 0) D::send(halo.data(), coming.data(), halo.size() * sizeof(X));
-        }
-
-        DeviceArray<X, D> sent, halo;
-        PinnedArray<X, D> leaving, coming;
-        typename Halo<X>::Plan plan;
-        typename D::Event packed;
-    };
-
     const CsrMatrix<X>* A_;
     int columns_;
     DeviceArray<Index, D> send_rows_;
     bool repeated_ = false;
     DeviceRepeatedRows<X, D> rows_;  // of the interior, where they are
     DeviceRows<X, D> interior_, interface_;
-    Scratch<Exchange> exchanges_;  // by number of columns
+    Scratch<DeviceExchange<X, D>> exchanges_;  // by number of columns
 };
 
 }  // namespace stretto

@@ -29,28 +29,29 @@ struct DifferentRows {
     Index farthest;  // the largest offset of the row that most rows are
 };
 
-/// Rows of which there are few different ones, but for where they stand: y = A x in those whose number is known. A
+/// Rows of which there are few different ones, but for where they stand: A x in those whose number is known, each for
+/// Work (row_work.hpp). A
 /// block has the table at hand, and neighbouring rows, which share values of x; a thread has `high` of them at a time,
 /// which mostly are alike. Of several columns, the next rows of a block are as far on as the farthest value of x that
 /// most rows have, so that it finds in its cache what it had read for those before: from one plane of a grid to the
 /// next. Of one, all blocks are near one another, which measured faster.
-template <class X, class D, int high, class Columns>
+template <class X, class D, class Work, int high, class Columns>
 struct RepeatedRowsKernel {
     static constexpr std::string_view name = "product, repeated rows";
     static constexpr int blocks_together = 8;
     static constexpr std::uint16_t none = DifferentRows<X, D>::none;
     DifferentRows<X, D> table;
     const OnDevice<X, D>* x;
-    OnDevice<X, D>* y;
+    Work work;
     Index rows;
     Columns columns;
     int apart;           // rows between those of a thread
     Index layer, strip;  // rows from those of a block to its next, and of a block in a layer
     int strips, layers;  // blocks that share a layer; layers of a block
 
-    RepeatedRowsKernel(const DifferentRows<X, D>& of, const OnDevice<X, D>* from, OnDevice<X, D>* to, Index size,
+    RepeatedRowsKernel(const DifferentRows<X, D>& of, const OnDevice<X, D>* from, const Work& with, Index size,
                        Columns m)
-        : table(of), x(from), y(to), rows(size), columns(m), apart(threads() / m) {
+        : table(of), x(from), work(with), rows(size), columns(m), apart(threads() / m) {
         const Index at_once = turns * high * apart;
         layer = m == 1 ? at_once * D::many_blocks : std::max(table.farthest, at_once);
         strips = (layer + at_once - 1) / at_once;
@@ -97,8 +98,8 @@ struct RepeatedRowsKernel {
                     }
                     const auto multiply = [&]<int count>(int q) {
                         if (number[q] == none) return;
-                        const std::ptrdiff_t place = place_of(static_cast<Index>(row + q * apart), column, columns);
-                        rows_alike<count>(block, values, offsets, starts[number[q]], starts[number[q] + 1], place);
+                        rows_alike<count>(block, values, offsets, starts[number[q]], starts[number[q] + 1],
+                                          static_cast<Index>(row + q * apart), column);
                     };
                     if (same) {
                         multiply.template operator()<high>(0);
@@ -126,18 +127,19 @@ private:
     }
     /// `count` rows that are alike, from entry k on.
     template <int count, class Block>
-    STRETTO_KERNEL void rows_alike(Block& block, const X* values, const Index* offsets, int k, int end,
-                                   std::ptrdiff_t place) const {
-        const std::ptrdiff_t further = static_cast<std::ptrdiff_t>(apart) * static_cast<int>(columns);
-        X sums[count] = {};
+    STRETTO_KERNEL void rows_alike(Block& block, const X* values, const Index* offsets, int k, int end, Index row,
+                                   int column) const {
+        const std::ptrdiff_t place = place_of(row, column, columns),
+                             further = static_cast<std::ptrdiff_t>(apart) * static_cast<int>(columns);
+        X sums[count][1] = {};
         for (; k < end; ++k) {
             const X value = values[k];
             const auto* const from = x + (place + static_cast<std::ptrdiff_t>(offsets[k]) * static_cast<int>(columns));
             STRETTO_UNROLL
-            for (int q = 0; q < count; ++q) sums[q] += value * block.at(from + q * further);
+            for (int q = 0; q < count; ++q) sums[q][0] += value * block.at(from + q * further);
         }
         STRETTO_UNROLL
-        for (int q = 0; q < count; ++q) block.at(y + (place + q * further)) = sums[q];
+        for (int q = 0; q < count; ++q) work(block, row + q * apart, column, columns, sums[q]);
     }
 };
 
@@ -187,7 +189,8 @@ public:
         values_ = Array<X>(values);
         return true;
     }
-    void multiply(const OnDevice<X, D>* x, OnDevice<X, D>* y, int m) const {
+    template <class Work>
+    void multiply(const OnDevice<X, D>* x, const Work& work, int m) const {
         if (number_.size() == 0) return;
         const auto rows = static_cast<Index>(number_.size());
         const auto launch = [&]<int high>(auto columns) {
@@ -198,7 +201,7 @@ public:
                                             static_cast<int>(start_.size()) - 1,
                                             static_cast<int>(values_.size()),
                                             farthest_};
-            const RepeatedRowsKernel<X, D, high, decltype(columns)> kernel(table, x, y, rows, columns);
+            const RepeatedRowsKernel<X, D, Work, high, decltype(columns)> kernel(table, x, work, rows, columns);
             D::launch(kernel, kernel.launch());
         };
         if (m > 1)

@@ -47,9 +47,10 @@ struct Slices {
     }
 };
 
-/// y = A x in such rows. Columns from `rows` on are the halo's. Those of a term are 16-bit distances from the smallest,
-/// or, where that is −1 − t, the t-th 32 of `wide`. `simple`: there are neither such nor a halo.
-template <class X, class D, class Values, int neighbours, bool simple>
+/// A x in such rows, each for Work (row_work.hpp). Columns from `rows` on are the halo's. Those of a term are 16-bit
+/// distances from the smallest, or, where that is −1 − t, the t-th 32 of `wide`. `simple`: there are neither such nor a
+/// halo.
+template <class X, class D, class Values, class Work, int neighbours, bool simple>
 struct SlicedRowsElement {
     static constexpr std::string_view name = "product, sliced rows";
     static constexpr int width = neighbours;
@@ -58,7 +59,7 @@ struct SlicedRowsElement {
     const OnDevice<std::uint16_t, D>* distance;
     Values values;
     const OnDevice<X, D>*x, *halo;
-    OnDevice<X, D>* y;
+    Work work;
     Index rows;
 
     template <class Block, class Columns>
@@ -83,7 +84,7 @@ struct SlicedRowsElement {
             STRETTO_UNROLL
             for (int q = 0; q < width; ++q) sums[q] += value * factors[q];
         }
-        store(block, y + place_of(block.at(row + place), j, columns), sums);
+        work(block, block.at(row + place), j, columns, sums);
     }
 };
 
@@ -115,13 +116,14 @@ public:
         wide_ = Array<Index>(wide);
     }
 
-    void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y, Index rows, int m) const {
-        values_.visit([&]<class Values>(const Values& values) {
+    template <class Work>
+    void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, const Work& work, Index rows, int m) const {
+        values_.visit([&](const auto& values) {
             with_neighbours(m, [&]<int width>() {
                 if (!halo && wide_.size() == 0)
-                    launch<Values, width, true>(values, x, halo, y, rows, m);
+                    launch<width, true>(values, x, halo, work, rows, m);
                 else
-                    launch<Values, width, false>(values, x, halo, y, rows, m);
+                    launch<width, false>(values, x, halo, work, rows, m);
             });
         });
     }
@@ -136,13 +138,13 @@ private:
     using Array = DeviceArray<Y, D>;
     static constexpr std::size_t piece_entries = std::size_t{1} << 20;  // that are brought together
 
-    template <class Values, int width, bool simple>
-    void launch(const Values& values, const OnDevice<X, D>* x, const OnDevice<X, D>* halo, OnDevice<X, D>* y,
-                Index rows, int m) const {
-        for_each_row_on_device<D>(
-            row_.size(), m,
-            SlicedRowsElement<X, D, Values, width, simple>{start_.data(), row_.data(), length_.data(), smallest_.data(),
-                                                           wide_.data(), distance_.data(), values, x, halo, y, rows});
+    template <int width, bool simple, class Values, class Work>
+    void launch(const Values& values, const OnDevice<X, D>* x, const OnDevice<X, D>* halo, const Work& work, Index rows,
+                int m) const {
+        for_each_row_on_device<D>(row_.size(), m,
+                                  SlicedRowsElement<X, D, Values, Work, width, simple>{
+                                      start_.data(), row_.data(), length_.data(), smallest_.data(), wide_.data(),
+                                      distance_.data(), values, x, halo, work, rows});
     }
 
     /// Some slices, on their way.

@@ -10,6 +10,7 @@
 #include "scaled_spectrum.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
+#include "v_cycle.hpp"
 
 namespace stretto {
 namespace {
@@ -145,111 +146,97 @@ Multigrid::Work Multigrid::vectors(int columns) const {
         const auto size = static_cast<std::size_t>(levels_[level].A->local_rows()) * static_cast<std::size_t>(columns);
         const auto own = level == 0 ? 0 : size,
                    smoothed = is_solved(level) ? 0 : size;  // the finest has the caller's b and z
-        work.levels.push_back({Buffer<double>(own), Buffer<double>(own), Buffer<double>(smoothed),
-                               Buffer<double>(smoothed), Buffer<double>(smoothed)});
+        work.push_back({Buffer<double>(own), Buffer<double>(own), Buffer<double>(smoothed), Buffer<double>(smoothed),
+                        Buffer<double>(smoothed)});
     }
-    work.gathered.resize(static_cast<std::size_t>(solved_rows_) * static_cast<std::size_t>(columns));
-    work.solved.resize(work.gathered.size());
     return work;
 }
 
-void Multigrid::apply(MultiVector<double> r, MultiVector<double> z) const {
-    cycle(0, work_.at(r.columns(), [&] { return vectors(r.columns()); }), r, z);
-}
+/// The levels for v_cycle. A step takes rows of a product while they are in cache.
+struct Multigrid::OnProcessor {
+    const Multigrid& M;
+    const Work& work;
+    int m;
 
-/// Smooths, corrects from the coarser levels, smooths. Chebyshev's iteration keeps the residual r = b − A z, so that a
-/// sweep before the coarser levels is `degree` products, one after them as many, the first of which takes the
-/// correction.
-void Multigrid::cycle(std::size_t number, Work& work, MultiVector<double> b, MultiVector<double> z) const {
-    if (is_solved(number)) return solve_coarsest(work, b, z);
-    const Level& level = levels_[number];
-    const CsrMatrix<double>& A = *level.A;
-    const int m = b.columns();
-    const Index n = A.local_rows();
-    auto& vectors = work.levels[number];
-    const MultiVector<double> r(vectors.residual.data(), n, m);
-    MultiVector<double> s(vectors.step.data(), n, m), next(vectors.next.data(), n, m);
-    const double first = 1 / level.middle;
-
-    /// Calls each(k, 1/d) for the elements of rows.
-    const auto elements = [&](auto&& each) {
-        return [&, each](int, Index begin, Index end) {
-            with_columns(m, [&](auto columns) {
-                const auto width = static_cast<std::size_t>(columns);
-                const double* const inverse = level.inverse.data();
-#pragma GCC ivdep
-                for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-                    for (std::size_t k = i * width; k < (i + 1) * width; ++k) each(k, inverse[i]);
-            });
-        };
-    };
-    /// next = A s; each(k, 1/d) takes its elements row by row, while they are in cache.
-    const auto multiply = [&](auto&& each) {
-        const auto rows = elements(each);
-        A.apply(s, next, RowWork(rows));
-        A.comm().charge(beside_a_product(level, m));
-    };
-    /// So many more steps, where b − A(z − s) is at `residual` and z at `sum`.
-    const auto iterate = [&](int steps, const double* residual, const double* sum) {
-        ChebyshevInverse::Coefficients coefficients(level.middle, level.radius);
-        for (int i = 0; i < steps; ++i) {
-            const auto [keep, add] = coefficients.next();
-            multiply([=, keep = keep, add = add, r = r.data(), z = z.data(), s = s.data(), next = next.data()](
-                         std::size_t k, double inverse) {
-                r[k] = residual[k] - next[k];
-                next[k] = keep * s[k] + add * inverse * r[k];
-                z[k] = sum[k] + next[k];
-            });
-            std::swap(s, next);
-            residual = r.data();
-            sum = z.data();
+    struct Here {
+        template <class X>
+        X& at(X* p) const {
+            return *p;
         }
     };
+    /// Calls each(k, 1/d) for the values of rows.
+    template <class Each>
+    auto values_of(std::size_t level, Each each) const {
+        return [&inverses = M.levels_[level].inverse, m = m, each](int, Index begin, Index end) {
+            with_columns(m, [&](auto columns) {
+                const auto width = static_cast<std::ptrdiff_t>(columns);
+                const double* const inverse = inverses.data();
+#pragma GCC ivdep
+                for (std::ptrdiff_t i = begin; i < end; ++i)
+                    for (std::ptrdiff_t k = i * width; k < (i + 1) * width; ++k) each(k, inverse[i]);
+            });
+        };
+    }
 
-    // The first step is z, in the place where it is wanted next.
-    const bool once = options_.degree == 1;
-    parallel(A.threads(), [&](int t, int threads) {
-        const Share share(static_cast<std::size_t>(n), t, threads);
-        elements([=, b = b.data(), z = z.data(), s = s.data()](std::size_t k, double inverse) {
-            s[k] = inverse * first * b[k];
-            if (once) z[k] = s[k];
-        })(t, static_cast<Index>(share.begin), static_cast<Index>(share.end));
-    });
-    iterate(options_.degree - 1, b.data(), s.data());
-    if (number + 1 == levels_.size()) return;
-    multiply([residual = once ? b.data() : r.data(), r = r.data(), next = next.data()](std::size_t k, double) {
-        r[k] = residual[k] - next[k];
-    });
+    std::size_t count() const { return M.levels_.size(); }
+    int degree() const { return M.degree(); }
+    bool is_solved(std::size_t level) const { return M.is_solved(level); }
+    void solve(MultiVector<double> b, MultiVector<double> z) const { M.solve_coarsest(b, z); }
+    std::pair<double, double> interval(std::size_t level) const {
+        return {M.levels_[level].middle, M.levels_[level].radius};
+    }
+    LevelVectors<double> vectors(std::size_t level) const {
+        const auto& [b, z, residual, step, next] = work[level];
+        const auto view = [&](const Buffer<double>& of) {
+            return MultiVector<double>(of.data(), M.levels_[level].A->local_rows(), m);
+        };
+        return {view(b), view(z), view(residual), view(step), view(next)};
+    }
+    void first_step(std::size_t level, const FirstStep<double>& step) const {
+        const auto rows =
+            values_of(level, [=, here = Here{}](std::ptrdiff_t k, double inverse) { step(here, k, inverse); });
+        parallel(M.levels_[level].A->threads(), [&](int t, int threads) {
+            const Share share(M.levels_[level].inverse.size(), t, threads);
+            rows(t, static_cast<Index>(share.begin), static_cast<Index>(share.end));
+        });
+    }
+    void multiply(std::size_t level, MultiVector<double> s, MultiVector<double> next,
+                  const SmootherStep<double>& step) const {
+        const auto& A = *M.levels_[level].A;
+        const auto rows = values_of(level, [=, here = Here{}, image = next.data()](std::ptrdiff_t k, double inverse) {
+            step(here, k, image[k], inverse);
+        });
+        A.apply(s, next, RowWork(rows));
+        A.comm().charge(beside_a_product(M.levels_[level], m));
+    }
+    void restrict_to(std::size_t level, MultiVector<double> r) const {
+        M.levels_[level].P->restrict_to(vectors(level + 1).b, r, M.levels_[level].A->threads());
+    }
+    void interpolate(std::size_t level, MultiVector<double> s) const {
+        M.levels_[level].P->interpolate(vectors(level + 1).z, s, M.levels_[level].A->threads());
+    }
+};
 
-    auto& below = work.levels[number + 1];
-    const Index coarse_rows = levels_[number + 1].A->local_rows();
-    const MultiVector<double> bc(below.b.data(), coarse_rows, m), zc(below.z.data(), coarse_rows, m);
-    level.P->restrict_to(bc, r, A.threads());
-    cycle(number + 1, work, bc, zc);
-    level.P->interpolate(zc, s, A.threads());
-
-    // z += P zc, and the first step of the sweep after it.
-    multiply([=, r = r.data(), z = z.data(), s = s.data(), next = next.data()](std::size_t k, double inverse) {
-        r[k] -= next[k];
-        next[k] = inverse * first * r[k];
-        z[k] += s[k] + next[k];
-    });
-    std::swap(s, next);
-    iterate(options_.degree - 1, r.data(), z.data());
+void Multigrid::apply(MultiVector<double> r, MultiVector<double> z) const {
+    const int m = r.columns();
+    count_application();
+    v_cycle(OnProcessor{*this, work_.at(m, [&] { return vectors(m); }), m}, 0, r, z);
 }
 
-void Multigrid::solve_coarsest(Work& work, MultiVector<double> b, MultiVector<double> z) const {
+void Multigrid::solve_coarsest(MultiVector<double> b, MultiVector<double> z) const {
     const CsrMatrix<double>& A = *levels_.back().A;
     const auto m = static_cast<std::size_t>(b.columns()), n = static_cast<std::size_t>(solved_rows_);
     const auto first = static_cast<std::size_t>(A.partition().first(A.comm().rank()));
-    std::ranges::fill(work.gathered, 0.0);
-    std::ranges::copy(b.values(), work.gathered.begin() + static_cast<std::ptrdiff_t>(first * m));
-    A.comm().sum(work.gathered, work.solved);
+    auto& [own, all] =
+        gathered_.at(b.columns(), [&] { return Gathered{std::vector<double>(n * m), std::vector<double>(n * m)}; });
+    std::ranges::fill(own, 0.0);
+    std::ranges::copy(b.values(), own.begin() + static_cast<std::ptrdiff_t>(first * m));
+    A.comm().sum(own, all);
     A.comm().charge(bytes_of_coarsest(b.columns()));
     std::ranges::fill(z.values(), 0.0);
     for (std::size_t i = 0; i < static_cast<std::size_t>(b.rows()); ++i)
         for (std::size_t k = 0; k < n; ++k)
-            for (std::size_t j = 0; j < m; ++j) z.data()[i * m + j] += inverse_[i * n + k] * work.solved[k * m + j];
+            for (std::size_t j = 0; j < m; ++j) z.data()[i * m + j] += inverse_[i * n + k] * all[k * m + j];
 }
 
 /// Rows of r, z and D⁻¹ pass beside a product, which has the others in cache.

@@ -41,33 +41,43 @@ public:
 
     /// Collective. z = M⁻¹ r, for any number of columns.
     void apply(MultiVector<double> r, MultiVector<double> z) const;
+    /// How often it was applied, here and in other memory, whose owner says so by count_application().
+    int applications() const { return applications_; }
+    void count_application() const { ++applications_; }
     double bytes(int columns) const;
     double stored() const;                               ///< without A
     int reductions() const { return solved_rows_ > 0; }  ///< that one apply waits for: the coarsest level's residual
     bool is_singular() const { return is_singular_; }    ///< the coarsest level, as far as its dense matrix tells
 
-private:
+    // What it is made of, for whoever runs the cycle in other memory.
     struct Level {
-        std::optional<CsrMatrix<double>> own;  // none: the finest, which is the caller's
+        std::optional<CsrMatrix<double>> own;  ///< none: the finest, which is the caller's
         const CsrMatrix<double>* A = nullptr;
-        std::vector<double> inverse;    // D⁻¹; empty where the level is solved
-        double middle = 1, radius = 0;  // of the interval of D⁻¹A's eigenvalues that is damped
-        std::optional<Transfer> P;      // from the next level; none: the coarsest
+        std::vector<double> inverse;    ///< D⁻¹; empty where the level is solved
+        double middle = 1, radius = 0;  ///< of the interval of D⁻¹A's eigenvalues that is damped
+        std::optional<Transfer> P;      ///< from the next level; none: the coarsest
     };
+    const std::vector<Level>& levels() const { return levels_; }
+    int degree() const { return options_.degree; }
+    bool is_solved(std::size_t level) const { return level + 1 == levels_.size() && solved_rows_ > 0; }
+    /// Of the coarsest level, where that is solved: this rank's rows of the inverse.
+    const std::vector<double>& inverse_of_coarsest() const { return inverse_; }
+    /// Collective. The same on all ranks.
+    void solve_coarsest(MultiVector<double> b, MultiVector<double> z) const;
+
+private:
     struct Vectors {
         Buffer<double> b, z, residual, step, next;
     };
-    struct Work {
-        std::vector<Vectors> levels;
-        std::vector<double> gathered, solved;
+    using Work = std::vector<Vectors>;  // of the levels
+    struct Gathered {
+        std::vector<double> own, all;
     };
+    struct OnProcessor;
 
     void round(LocalRows<double>& rows) const;
     std::vector<double> set_smoother(std::size_t level, const std::vector<double>& above);
     void solve_exactly(const std::vector<double>& size);
-    bool is_solved(std::size_t level) const { return level + 1 == levels_.size() && solved_rows_ > 0; }
-    void cycle(std::size_t level, Work& work, MultiVector<double> b, MultiVector<double> z) const;
-    void solve_coarsest(Work& work, MultiVector<double> b, MultiVector<double> z) const;
     Work vectors(int columns) const;
     static double beside_a_product(const Level& level, int columns);
     double bytes_of_coarsest(int columns) const;
@@ -76,8 +86,10 @@ private:
     std::vector<Level> levels_;
     Global solved_rows_ = 0;  // of the coarsest level; 0: it is smoothed as the others are
     bool is_singular_ = false;
-    std::vector<double> inverse_;  // of the coarsest level, the rows of this rank
-    Scratch<Work> work_;
+    mutable int applications_ = 0;
+    std::vector<double> inverse_;
+    Scratch<Work> work_;  // by number of columns, as the next
+    Scratch<Gathered> gathered_;
 };
 
 }  // namespace stretto

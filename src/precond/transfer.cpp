@@ -119,6 +119,16 @@ std::vector<double> Transfer::diagonal_of_product(const std::vector<double>& d) 
     return all;
 }
 
+Transfer::Plain Transfer::plain(const Rows& rows) {
+    const auto start = rows.start.values();
+    const auto columns = rows.columns.values();
+    Plain plain{{start.begin(), start.end()}, {columns.begin(), columns.end()}, std::vector<double>(columns.size())};
+    rows.values.visit([&](auto values) {
+        for (std::size_t k = 0; k < plain.values.size(); ++k) plain.values[k] = static_cast<double>(values[k]);
+    });
+    return plain;
+}
+
 double Transfer::bytes(int columns) const {
     return stored() / 2 + 8.0 * columns * static_cast<double>(fine_ + coarse_ + halo_.size());
 }

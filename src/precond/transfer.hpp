@@ -26,11 +26,25 @@ public:
     double bytes(int columns) const;
     double stored() const;
 
+    /// Rows as plain numbers: columns from the number of own ones on are the halo's.
+    struct Plain {
+        std::vector<std::size_t> start;
+        std::vector<Index> columns;
+        std::vector<double> values;
+    };
+    Plain P() const { return plain(P_); }
+    /// Rows from coarse_rows() on are those of the halo's rows.
+    Plain transpose() const { return plain(transpose_); }
+    Index fine_rows() const { return fine_; }
+    Index coarse_rows() const { return coarse_; }
+    const Halo<double>& halo() const { return halo_; }  ///< of the coarser level
+
 private:
     struct Rows {
         Buffer<Index> start, columns;
         PackedValues<double> values;
     };
+    static Plain plain(const Rows& rows);
     void multiply(const Rows& rows, Index begin, Index end, const double* own, const double* halo, Index owned,
                   double* y, int columns, int threads) const;
 

@@ -76,8 +76,6 @@ check "are for devices" says err '--schemes is for products on a device'
 check "another preconditioner" exits 2 1 solve poisson2d:9 --method cg --precond block_jacobi:ic0 --device emulated
 check "is named" says err '--precond block_jacobi:ic0 is not there on the device emulated'
 check "with what to ask for" says err 'ask for --precond block_jacobi:inner=ic0,blocks=2 or more'
-check "amg" exits 2 2 solve poisson2d:9 --method cg --precond amg --device emulated
-check "is named, too" says err '--precond amg is not there on the device emulated: ask for --precond chebyshev, jacobi'
 check "equilibrate" exits 2 1 solve poisson2d:9 --method cg --prepare equilibrate --device emulated
 check "is named" says err '--prepare equilibrate is not for the device emulated'
 check "no such device" exits 2 1 solve poisson2d:9 --method cg --device gpu

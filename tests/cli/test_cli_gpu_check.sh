@@ -25,7 +25,8 @@ check "have a page" says gpu.md '^# Measured on no GPU, but a processor that pla
 check "with groups" says gpu.md '^\| pipelined_bicgstab \| 1 \| [0-9.]+ \([0-9.]+\) \|$'
 check "with products" says gpu.md '^\| jump3d \| 4 \| [0-9.]+ \([0-9.]+\) \|$'
 check "with iterations" says gpu.md '^\| poisson3d \| gmres \| 16 \| [0-9.]+ \([0-9.]+\) \|$'
-check "and whole solves" says gpu.md '^\| pipelined_cg \| 1000 \| [0-9.]+ \| '
+check "and whole solves" says gpu.md '^\| poisson3d \| jacobi \| pipelined_cg \| 1000 \| [0-9.]+ \| '
+check "with multigrid, too" says gpu.md '^\| jump3d \| amg \| cg \| 1000 \| [0-9.]+ \| '
 check "with hierarchical products" says gpu.md '^\| 500 \| 16 \| '
 check "and charges" says gpu.md '^\| 500 \| converged \|'
 check "and a machine to predict with" exits 0 1 predict poisson3d:50 --nodes 1 --machine gpu_machine.json

@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "device/matrix.hpp"
+#include "device/precond.hpp"
+#include "precond/multigrid.hpp"
 #include "stretto/execute/device/emulated.hpp"
 #include "stretto/execute/device/executor.hpp"
 #include "stretto/operators/linear_map.hpp"
+#include "stretto/precond/table.hpp"
 #include "systems.hpp"
 
 using namespace stretto;
@@ -47,16 +49,20 @@ CsrMatrix<double> scattered(Comm& comm, Global n, const Formula& value) {
 struct DeviceProducts : testing::Test {
     MpiComm comm;
 
-    /// With so many columns, twice: what travels is packed anew.
     void compare(const CsrMatrix<double>& A, int m, const std::string& what) {
         const Matrix there(A, m);
+        compare(A, A, there, m, what);
+    }
+    /// Two forms of an operator of the size of A, with so many columns, twice: what travels is packed anew.
+    template <class Host, class Device>
+    void compare(const CsrMatrix<double>& A, const Host& host, const Device& there, int m, const std::string& what) {
         const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(m);
         const Memory from(size), to(size);
         const MultiVector<on_emulated> x(from.data(), A.local_rows(), m), y(to.data(), A.local_rows(), m);
         for (const std::uint64_t seed : {1u, 2u}) {
             Values here(A, m, [&](Global row, int j) { return uniform(seed, row, j); }), expected(A, m);
             EmulatedDevice::upload(x.data(), here.data().data(), size * sizeof(double));
-            A.apply(here.view(), expected.view());
+            host.apply(here.view(), expected.view());
             there.apply(x, y);
             std::vector<double> found(size);
             EmulatedDevice::download(y.data(), found.data(), size * sizeof(double));
@@ -78,6 +84,8 @@ TEST_F(DeviceProducts, AreThoseOfTheProcessorInEveryForm) {
         compare(problem(comm, "poisson2d:23x19"), m, "repeated rows");
         compare(problem(comm, "poisson2d:100x20"), m, "repeated rows, of many layers");
         compare(scattered(comm, 700, few), m, "values of a table");
+        compare(matrix(comm, 67, full), m, "few long rows");
+        compare(matrix(comm, 67, few), m, "few long rows, values of a table");
         compare(scattered(comm, 700, single), m, "single precision");
         compare(scattered(comm, 700, full), m, "as they are");
     }
@@ -92,6 +100,42 @@ TEST_F(DeviceProducts, OfRowsThatRepeatAsLayersAndStrips) {
 TEST_F(DeviceProducts, ReachColumnsThatAreFurtherApartThanSixteenBits) {
     const auto A = scattered(comm, 150'000, [](Global i, Global j) { return uniform(3, i, static_cast<int>(j % 97)); });
     for (const int m : {1, 8}) compare(A, m, "distant columns");
+}
+
+/// Of all levels, with what travels between ranks in both directions.
+TEST_F(DeviceProducts, OfMultigridAreThoseOfTheProcessor) {
+    if (!amg_is_built()) GTEST_SKIP() << "amg is not built";
+    for (const auto* const system : {"poisson3d:14", "jump2d:40x37,contrast=100", "convdiff2d:40x30,peclet=10"})
+        for (const auto* const precond : {"amg:degree=1", "amg", "amg:degree=3,precision=single", "amg:aggressive=0"}) {
+            const auto A = problem(comm, system);
+            const auto M = make_preconditioner(precond, A);
+            for (const int m : {1, 3, 16}) {
+                const Matrix there(A, m);
+                compare(A, *M, DevicePreconditioner<double, EmulatedDevice>(*M, there), m,
+                        fmt::format("{}, {}", system, precond));
+            }
+        }
+}
+
+/// Levels with fewer rows than ranks, a level alone, too large to be solved or not.
+TEST_F(DeviceProducts, OfSmallLevelsAreThoseOfTheProcessor) {
+    const auto two = [](Global i, Global j) { return i == j ? 2.0 : i / 2 == j ? 0.5 : 0.0; };
+    struct Wrapped final : Preconditioner {
+        explicit Wrapped(const Multigrid& of) : cycle(&of) {}
+        void apply(MultiVector<double> r, MultiVector<double> z) const override { cycle->apply(r, z); }
+        void apply_transpose(MultiVector<double>, MultiVector<double>) const override {}
+        double bytes(int columns) const override { return cycle->bytes(columns); }
+        double stored() const override { return cycle->stored(); }
+        ExplicitInverse explicit_inverse() const override { return MultigridInverse{cycle}; }
+        const Multigrid* cycle;
+    };
+    for (const Global rows : {Global{1}, Global{2}, Global{31}, Multigrid::most_solved + 1}) {
+        const auto A = matrix(comm, rows, two);
+        const Multigrid cycle(A, {}, {});
+        const Wrapped M(cycle);
+        const Matrix there(A, 2);
+        compare(A, M, DevicePreconditioner<double, EmulatedDevice>(M, there), 2, fmt::format("{} rows", rows));
+    }
 }
 
 TEST_F(DeviceProducts, OfRanksWithoutRows) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -71,13 +72,15 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
     std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
     return name;
 }
-/// Every method with every preconditioner that it takes.
+/// Every method with every preconditioner that it takes and that is built.
 std::vector<Case> cases() {
     std::vector<Case> all;
     for (const Method* const method : methods())
         for (const char* const precond :
-             {"none", "jacobi", "chebyshev:degree=2", "block_jacobi:ilu0,blocks=10", "block_jacobi:sai"})
-            if (method->needs == Needs::any || choose_preconditioner(precond, MatrixKind::sparse).symmetric())
+             {"none", "jacobi", "chebyshev:degree=2", "block_jacobi:ilu0,blocks=10", "block_jacobi:sai", "amg"})
+            if (const bool multigrid = std::string_view(precond) == "amg";
+                (method->needs == Needs::any || choose_preconditioner(precond, MatrixKind::sparse).symmetric()) &&
+                !(multigrid && (method->transpose || !amg_is_built())))
                 all.emplace_back(method, precond);
     return all;
 }
@@ -164,7 +167,9 @@ TEST_F(OnTheDevice, TransposedPreconditionersAreThoseOfTheProcessor) {
 
 TEST_F(OnTheDevice, NewValuesOfTheMatrixReachThePreconditioner) {
     auto A = problem(comm, "poisson2d:13x11");
-    for (const auto* const precond : {"jacobi", "block_jacobi:lu,blocks=10", "block_jacobi:sai"}) {
+    for (const auto* const precond :
+         {"jacobi", "block_jacobi:lu,blocks=10", "block_jacobi:sai", "amg:update=products", "amg:update=lagged"}) {
+        if (std::string_view(precond).starts_with("amg") && !amg_is_built()) continue;
         const auto M = make_preconditioner(precond, A);
         auto values = A.local().values;
         for (double& value : values) value *= 4;
@@ -208,15 +213,20 @@ TEST_F(OnTheDevice, ASingularSystemIsSolvedInItsRange) {
 TEST_F(OnTheDevice, WhatIsNotThereIsSaid) {
     EXPECT_EQ(find_device("cpu"), nullptr);
     const auto A = problem(comm, "poisson2d:30x30");
-    for (const auto* const precond : {"none", "jacobi", "chebyshev", "block_jacobi:sai", "block_jacobi:lu,blocks=15"})
+    for (const auto* const precond :
+         {"none", "jacobi", "chebyshev", "block_jacobi:sai", "block_jacobi:lu,blocks=15", "amg"})
         EXPECT_NO_THROW(tested_device().check(precond, A)) << precond;
     expect_part(
         refusal_of([&] { tested_device().check("additive_schwarz", A); }),
-        fmt::format("--precond additive_schwarz is not there on the device {}: ask for --precond chebyshev, jacobi",
-                    tested_device().name()));
+        fmt::format(
+            "--precond additive_schwarz is not there on the device {}: ask for --precond amg, chebyshev, jacobi",
+            tested_device().name()));
     const auto enough = (all_max(comm, Global{A.local_rows()}) + 63) / 64;
     expect_part(refusal_of([&] { tested_device().check("block_jacobi:ilu0", A); }),
                 fmt::format("--precond block_jacobi:inner=ilu0,blocks={} or more", enough));
+    if (amg_is_built())
+        expect_part(refusal_of([&] { tested_device().check("amg:cycle=hypre", A); }),
+                    "--precond amg without cycle=hypre");
 }
 
 }  // namespace

@@ -48,9 +48,12 @@ void delayed_gmres_cycle(Space<T>& V, Arnoldi<T>& K, SmallMatrix<T>& P, int step
                 if (R(i, i, k) != Number<T>{}) B(i, j, k) /= R(i, i, k);
             }
         }
-        const auto project =
-            group(q.part(j, 1) <<= (q.part(j, 1) - q.part(0, j) * R.from(0, j)) / R.from(j, j),
-                  q.part(j + 1, 1) <<= (q.part(j + 1, 1) - q.part(0, j + 1) * P.from(0, 1)) / B.from(j + 1, j));
+        // Of P there remains what is taken off, above the triangle that what is left is divided by.
+        for (int k = 0; k < V.width(); ++k) {
+            P(j, 0, k) = R(j, j, k);
+            P(j + 1, 1, k) = B(j + 1, j, k);
+        }
+        const auto project = q.part(j, 2) <<= (q.part(j, 2) - q.part(0, j) * P.from(0, 0)) / P.from(j, 0);
         if (j + 1 < steps)
             V.run(project);
         else

@@ -12,6 +12,8 @@
 
 namespace stretto {
 
+class Multigrid;
+
 /// M⁻¹ is diagonal.
 struct DiagonalInverse {
     std::vector<double> values;  ///< one for each row
@@ -53,7 +55,13 @@ struct BlockInverse {
     std::vector<double> values;   ///< block after block, row by row
 };
 
+/// M⁻¹ is a V-cycle over levels, which stay where they are (precond/multigrid.hpp).
+struct MultigridInverse {
+    const Multigrid* cycle;
+};
+
 /// None of these: std::monostate.
-using ExplicitInverse = std::variant<std::monostate, DiagonalInverse, ChebyshevInverse, SparseInverse, BlockInverse>;
+using ExplicitInverse =
+    std::variant<std::monostate, DiagonalInverse, ChebyshevInverse, SparseInverse, BlockInverse, MultigridInverse>;
 
 }  // namespace stretto

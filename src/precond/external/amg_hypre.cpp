@@ -32,10 +32,7 @@ public:
         if (update_ == "products") levels_ = std::move(levels);
     }
 
-    void apply(MultiVector<double> r, MultiVector<double> z) const override {
-        ++applications_;
-        cycle_.apply(r, z);
-    }
+    void apply(MultiVector<double> r, MultiVector<double> z) const override { cycle_.apply(r, z); }
     void apply_transpose(MultiVector<double>, MultiVector<double>) const override {
         throw InputError("amg has no transpose");
     }
@@ -44,11 +41,12 @@ public:
     int reductions() const override { return cycle_.reductions(); }
     double stored() const override { return cycle_.stored() + (levels_ ? levels_->stored() : 0); }
     std::vector<std::string> remarks() const override { return remarks_; }
+    ExplicitInverse explicit_inverse() const override { return MultigridInverse{&cycle_}; }
 
     /// Levels that lag behind are made anew once a solve took half as many applications more than the first with them.
     bool update() override {
         constexpr double borne = 1.5;
-        const int spent = std::exchange(applications_, 0);
+        const int spent = cycle_.applications() - std::exchange(counted_, cycle_.applications());
         if (update_ == "anew") return false;
         if (update_ == "products") {
             auto coarser = levels_->products(*A_);
@@ -71,8 +69,8 @@ private:
     std::unique_ptr<BoomerAmg> levels_;  // where they will be asked again
     Multigrid cycle_;
     std::vector<std::string> remarks_;
-    mutable int applications_ = -1;  // since the last values; that of is_finite does not count
-    int usual_ = 0;                  // with the values that the levels were made for; 0: not known yet
+    int counted_ = 1;  // applications with earlier values, and that of is_finite
+    int usual_ = 0;    // with the values that the levels were made for; 0: not known yet
 };
 
 /// Collective. Whether a cycle leaves ones finite.
