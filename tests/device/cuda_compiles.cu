@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What methods launch on a GPU, for nvcc to compile: statements, products, preconditioners. It does not run.
+#include "device/hmatrix/operator.hpp"
 #include "device/precond.hpp"
 #include "stretto/execute/device/cuda.hpp"
 #include "stretto/execute/device/executor.hpp"
@@ -9,6 +10,7 @@ namespace stretto {
 
 template class DeviceMatrix<double, CudaDevice>;
 template class DevicePreconditioner<double, CudaDevice>;
+template class DeviceHMatrix<CudaDevice>;
 
 void launches(Space<on_cuda>& V, const SmallMatrix<on_cuda>& S, SmallMatrix<on_cuda>& products) {
     const auto v = V.panel(4);

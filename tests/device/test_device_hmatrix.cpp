@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <ranges>
 
 #include "device/hmatrix/diagonal_blocks.hpp"
@@ -99,7 +100,34 @@ TEST_F(DeviceHMatrices, MultiplyManyColumns) {
     for (const bool symmetric : {false, true}) {
         options.symmetric = symmetric;
         const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
-        for (const int m : {2, 3, 4, 5, 8, 16, 21, 64}) compare(H, m, "clouds");
+        for (const int m : {2, 3, 4, 7, 8, 9, 16, 17, 64}) compare(H, m, "clouds");
+    }
+}
+
+TEST_F(DeviceHMatrices, MultiplyWhateverNumbersPanelsAreStoredIn) {
+    const auto geometry = geometries(700)[0].geometry;
+    std::vector<double> forward(5), adjoint(5);
+    for (const auto& [precision, epsilon] :
+         {std::pair(Precision::automatic, 1e-3), std::pair(Precision::automatic, 1e-6),
+          std::pair(Precision::double_only, 1e-6)}) {
+        options.symmetric = true;  // mirrored dense blocks are added without values
+        options.precision = precision;
+        options.epsilon = epsilon;
+        const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
+        const auto steps = H.steps();
+        const ProductPlan plan = plan_product(H, steps, one_launch);
+        for (const PanelRange& range : plan.forward_rest.ranges) {  // 16 bytes are loaded at once
+            EXPECT_EQ((range.column.place >> PanelColumn::bits) % 2, 0);
+            EXPECT_EQ(range.column.place % 2, 0);
+        }
+        for (const PanelRun& run : plan.forward_rest.runs) forward[run.stored] += 1;
+        for (const PanelGroup& group : plan.adjoint_here.groups) adjoint[static_cast<std::size_t>(group.stored())] += 1;
+        for (const int m : {1, 2, 7, 8, 9, 16, 17}) compare(H, m, "sphere");
+    }
+    for (std::size_t stored = 0; stored < forward.size(); ++stored) {
+        EXPECT_GT(all_max(comm, forward[stored]), 0) << stored;
+        const double most = all_max(comm, adjoint[stored]);
+        EXPECT_EQ(most > 0, static_cast<Stored>(stored) != Stored::nowhere) << stored;
     }
 }
 
@@ -132,6 +160,26 @@ TEST_F(DeviceHMatrices, ChunksAreFull) {
     if (comm.size() == 1) {
         EXPECT_EQ(runs, runs_of_chunk);
     }
+}
+
+TEST_F(DeviceHMatrices, WhatADeviceCannotCountIsRefused) {
+    // A column more in a slab than its distance to the next one has bits for.
+    const Index most = PanelColumn::most_slab_bytes / (panel_rows * sizeof(double));
+    EXPECT_EQ(plan_panels({{0, 0, 0, panel_rows, 0, {.in_double = most}}}, panel_rows).chunks.size(),
+              static_cast<std::size_t>((most + columns_of_chunk - 1) / columns_of_chunk));
+    EXPECT_THROW(plan_panels({{0, 0, 0, panel_rows, 0, {.in_double = most + 1}}}, panel_rows), InputError);
+
+    const auto geometry = geometries(100)[0].geometry;
+    const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
+    constexpr Index all = std::numeric_limits<Index>::max();
+    auto steps = H.steps();
+    steps.products = all;  // and the transposed product needs more
+    EXPECT_THROW(plan_transposed(H, steps, one_launch), InputError);
+    // Parts of t: a block of threads has 128 rows of a panel's.
+    constexpr Index rows = Index{1} << 26, blocks = rows / (most_slabs_adjoint * panel_rows);
+    steps = H.steps();
+    steps.adjoint_here = {{0, 0, 0, rows, 0, {.in_double = all / blocks + 1}}};
+    EXPECT_THROW(plan_product(H, steps, one_launch), InputError);
 }
 
 TEST_F(DeviceHMatrices, EverySchemeOfBatchesGivesTheSame) {

@@ -305,6 +305,95 @@ TEST(Emulator, LanesShareSums) {
     EXPECT_THROW(Device::wait(), std::logic_error);  // its lanes do not agree
 }
 
+enum class Mistake { none, not_zero, not_ended, a_lane_less, other_operands };
+/// s(i, n) = Σ a(i, k) b(k, n) and the same of c, twice, by a warp.
+struct Multiplies {
+    Mistake mistake;
+    Address<double> to;
+    static double a(int i, int k) { return i + 10 * k; }
+    static double b(int k, int n) { return 1 + k * n; }
+    static double c(int i, int k) { return i * k - 3; }
+    template <class Block>
+    struct Sums {
+        typename Block::Product of[2];
+    };
+    template <class Block>
+    void operator()(Block& block) const {
+        typename Block::template PerThread<Sums<Block>> kept(block);
+        if (mistake != Mistake::not_zero) block.each([&](int t) { kept[t] = {}; });
+        block.each_apart([&](int t) {
+            const int i = t % 32 / 4, k = t % 4;
+            const double wrong = mistake == Mistake::other_operands ? i : 0;
+            for (int twice = 0; twice < 2; ++twice)
+                if (mistake != Mistake::a_lane_less || twice == 0 || t != 5)
+                    block.add_products(kept[t].of, a(i, k), c(i, k),
+                                       block.operand([&](int n) { return b(k, n) + wrong; }));
+        });
+        if (mistake != Mistake::not_ended) block.end_products(kept);
+        block.each([&](int t) {
+            for (int s = 0; s < 2; ++s)
+                for (int e = 0; e < 2; ++e) block.at(to + (4 * t + 2 * s + e)) = kept[t].of[s].of[e];
+        });
+    }
+};
+
+TEST(Emulator, WarpsMultiplySmallMatrices) {
+    const Array<double> to(std::size_t{64} * 4);
+    const auto found = [&](Mistake mistake) {
+        Device::launch(Multiplies{mistake, to.data()}, {1, 64});
+        return brought(to);
+    };
+    const auto right = found(Mistake::none);
+    for (int t = 0; t < 64; ++t)
+        for (int e = 0; e < 2; ++e) {
+            const int i = t % 32 / 4, n = t % 4 * 2 + e;
+            double first = 0, second = 0;
+            for (int k = 0; k < 4; ++k) {
+                first += 2 * Multiplies::a(i, k) * Multiplies::b(k, n);
+                second += 2 * Multiplies::c(i, k) * Multiplies::b(k, n);
+            }
+            EXPECT_EQ(right[static_cast<std::size_t>(4 * t + e)], first) << t;
+            EXPECT_EQ(right[static_cast<std::size_t>(4 * t + 2 + e)], second) << t;
+        }
+    for (const Mistake mistake : {Mistake::not_zero, Mistake::not_ended})
+        for (const double value : found(mistake)) EXPECT_TRUE(std::isnan(value));
+    for (const Mistake mistake : {Mistake::a_lane_less, Mistake::other_operands}) {
+        Device::launch(Multiplies{mistake, to.data()}, {1, 64});
+        EXPECT_THROW(Device::wait(), std::logic_error);
+    }
+    Device::launch(Multiplies{Mistake::none, to.data()}, {1, 48});
+    EXPECT_THROW(Device::wait(), std::logic_error);  // half a warp
+}
+
+/// Writes shared memory in one of five passes, of which the second and the third end without a barrier.
+struct WritesInPass {
+    int pass;
+    template <class Block>
+    void operator()(Block& block) const {
+        double* const shared = block.template shared<double>(0, 4);
+        const auto work = [&](int k) {
+            return [=, this](int t) {
+                if (k == pass) shared[t] = 1;
+            };
+        };
+        block.each(work(0));
+        block.each_apart(work(1));
+        block.each_apart(work(2));
+        block.each(work(3));
+        block.each(work(4));
+    }
+};
+
+TEST(Emulator, CatchesSharedMemoryThatIsWrittenBesideABarrierThatIsMissing) {
+    for (int pass = 0; pass < 5; ++pass) {
+        Device::launch(WritesInPass{pass}, {1, 4, 4 * sizeof(double)});
+        if (pass == 0 || pass == 4)
+            EXPECT_NO_THROW(Device::wait());
+        else
+            EXPECT_THROW(Device::wait(), std::logic_error) << pass;
+    }
+}
+
 TEST(Emulator, TellsWhatRanWhen) {
     const Array<double> v(std::vector<double>{1, 2, 3, 4});
     const Pinned landing(4);

@@ -16,12 +16,12 @@ struct PanelColumns {
 
     Index all() const { return in_double + in_single + scaled(); }
     Index scaled() const { return in_16_bits + in_8_bits; }
-    /// Of a slab. Doubles begin at multiples of 16 bytes.
+    /// Of a slab. Floating-point numbers begin at multiples of 16 bytes.
     std::size_t slab_bytes() const {
         const auto bytes = static_cast<std::size_t>(panel_rows) *
                            (8 * static_cast<std::size_t>(in_double) + 4 * static_cast<std::size_t>(in_single) +
                             2 * static_cast<std::size_t>(in_16_bits) + static_cast<std::size_t>(in_8_bits));
-        return in_double > 0 ? round_up(bytes, std::size_t{16}) : bytes;
+        return in_double + in_single > 0 ? round_up(bytes, std::size_t{16}) : bytes;
     }
     std::size_t slabs_bytes(Index rows) const {
         return static_cast<std::size_t>(round_up(rows, panel_rows) / panel_rows) * slab_bytes();

@@ -13,9 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "kernels.hpp"
+#include "adjoint.hpp"
+#include "forward.hpp"
 #include "stretto/comm/messages.hpp"
 #include "stretto/core/scratch.hpp"
+#include "stretto/execute/device/vectors.hpp"
 
 namespace stretto {
 
@@ -38,11 +40,13 @@ public:
     explicit DeviceForward(const ForwardPhase& phase, const BatchScheme& scheme = one_launch)
         : tasks_(phase.tasks),
           chunks_(phase.chunks),
-          segments_(phase.segments),
-          columns_(phase.columns),
           runs_(phase.runs),
+          ranges_(phase.ranges),
+          columns_(phase.columns),
           batches_(phase.batches),
-          scheme_(scheme) {}
+          scheme_(scheme) {
+        for (const PanelChunk& chunk : phase.chunks) room_ = std::max(room_, chunk.columns);
+    }
 
     bool empty() const { return tasks_.size() == 0; }
     /// Rows of y that no panel has become zeros where `fresh`.
@@ -51,39 +55,36 @@ public:
         if (!scheme_.disjoint && fresh)
             for_each_on_device<D>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(x.columns),
                                   ClearElement<double, D>{y, 1});
-        with_width(x.columns, [&]<int width>() {
-            using Panels = ForwardKernel<D, width>;
-            using Ends = typename Panels::Ends;
+        with_forward_kernel<D>(x.columns, [&]<class Panels>() {
             const Ends ends = !scheme_.disjoint ? Ends::add_atomically : fresh ? Ends::store : Ends::add;
             launch_batches<D>(batches_, scheme_.streams, [&](int first, int count) {
                 const Panels kernel{tasks_.data() + first,
-                                    chunks_.data(),
-                                    segments_.data(),
-                                    columns_.data(),
-                                    runs_.data(),
+                                    {chunks_.data(), runs_.data(), ranges_.data(), columns_.data()},
                                     values,
                                     x,
                                     products,
                                     y,
                                     rows,
-                                    ends};
+                                    ends,
+                                    room_};
                 D::launch(kernel, kernel.launch(count));
             });
         });
     }
     double bytes() const {
         return static_cast<double>(tasks_.size() * sizeof(PanelRows) + chunks_.size() * sizeof(PanelChunk) +
-                                   segments_.size() * sizeof(PanelSegment) + columns_.size() * sizeof(std::uint16_t) +
-                                   runs_.size() * sizeof(PanelRun));
+                                   runs_.size() * sizeof(PanelRun) + ranges_.size() * sizeof(PanelRange) +
+                                   columns_.size() * sizeof(PanelColumn));
     }
     std::size_t launches() const { return batches_.empty() ? 0 : batches_.size() - 1; }
 
 private:
     DeviceArray<PanelRows, D> tasks_;
     DeviceArray<PanelChunk, D> chunks_;
-    DeviceArray<PanelSegment, D> segments_;
-    DeviceArray<std::uint16_t, D> columns_;
     DeviceArray<PanelRun, D> runs_;
+    DeviceArray<PanelRange, D> ranges_;
+    DeviceArray<PanelColumn, D> columns_;
+    int room_ = 0;
     Batches batches_;
     BatchScheme scheme_;
 };
@@ -94,24 +95,42 @@ class DeviceAdjoint {
 public:
     DeviceAdjoint() = default;
     explicit DeviceAdjoint(const AdjointPhase& phase, const BatchScheme& scheme = one_launch)
-        : warps_(phase.warps), batches_(phase.batches), streams_(scheme.streams) {}
+        : tasks_(phase.tasks),
+          groups_(phase.groups),
+          columns_(phase.columns),
+          sums_(phase.sums),
+          batches_(phase.batches),
+          streams_(scheme.streams),
+          parts_(phase.parts) {}
 
-    void run(const OnDevice<std::byte, D>* values, DeviceColumns<D> x, OnDevice<double, D>* products) const {
-        with_width(x.columns, [&]<int width>() {
+    /// Rows of what run() needs room for.
+    Index parts() const { return parts_; }
+    void run(const OnDevice<std::byte, D>* values, DeviceColumns<D> x, OnDevice<double, D>* products,
+             OnDevice<double, D>* parts) const {
+        with_adjoint_kernel<D>(x.columns, [&]<class Panels>() {
             launch_batches<D>(batches_, streams_, [&](int first, int count) {
-                const AdjointKernel<D, width> kernel{
-                    warps_.data() + static_cast<std::ptrdiff_t>(first) * warps_of_block, values, x, products};
+                const Panels kernel{tasks_.data() + first, groups_.data(), columns_.data(), values, x, products, parts};
                 D::launch(kernel, kernel.launch(count));
             });
         });
+        if (sums_.size() == 0) return;
+        const AddParts<D> kernel{sums_.data(), sums_.size(), parts, products, x.columns};
+        D::launch(kernel, kernel.launch());
     }
-    double bytes() const { return static_cast<double>(warps_.size() * sizeof(PanelAdjoint)); }
-    std::size_t launches() const { return batches_.empty() ? 0 : batches_.size() - 1; }
+    double bytes() const {
+        return static_cast<double>(tasks_.size() * sizeof(PanelRows) + groups_.size() * sizeof(PanelGroup) +
+                                   columns_.size() * sizeof(PanelColumn) + sums_.size() * sizeof(PanelSum));
+    }
+    std::size_t launches() const { return batches_.empty() ? 0 : batches_.size() - 1 + (sums_.size() > 0 ? 1 : 0); }
 
 private:
-    DeviceArray<PanelAdjoint, D> warps_;
+    DeviceArray<PanelRows, D> tasks_;
+    DeviceArray<PanelGroup, D> groups_;
+    DeviceArray<PanelColumn, D> columns_;
+    DeviceArray<PanelSum, D> sums_;
     Batches batches_;
     int streams_ = 1;
+    Index parts_ = 0;
 };
 
 /// The phases of a product of one direction.
@@ -186,7 +205,7 @@ public:
         T* const all = alone() ? y.data() : v.x.data();
         const DeviceColumns<D> from{x.data(), x.rows(), x.columns()},
             t{v.products.data(), transposed_.products, x.columns()};
-        transposed_.adjoint_here.run(values_.data(), from, v.products.data());
+        transposed_.adjoint_here.run(values_.data(), from, v.products.data(), v.parts.data());
         transposed_.forward_rest.run(values_.data(), from, t, all, transposed_.rows, true);
         if (alone()) return;
         bring(steps_.receives, v, all, v.received);
@@ -214,9 +233,9 @@ public:
 private:
     struct Vectors {
         int columns;
-        DeviceArray<double, D> x, products;  // x of all rows
-        DeviceArray<double, D> others;       // the longest range that is added up
-        std::vector<double> sent, received;  // what travels, range after range
+        DeviceArray<double, D> x, products, parts;  // x of all rows
+        DeviceArray<double, D> others;              // the longest range that is added up
+        std::vector<double> sent, received;         // what travels, range after range
         std::vector<Message> sends, receives;
         std::size_t at(Index row) const { return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns); }
     };
@@ -230,9 +249,13 @@ private:
     Vectors& vectors(int columns) const {
         return vectors_.at(columns, [&] {
             const auto m = static_cast<std::size_t>(columns);
-            Vectors v{columns, {}, {}, {}, {}, {}, {}, {}};
+            Vectors v{columns, {}, {}, {}, {}, {}, {}, {}, {}};
             v.products =
                 DeviceArray<double, D>(static_cast<std::size_t>(std::max(product_.products, transposed_.products)) * m);
+            Index parts = 0;
+            for (const auto* adjoint : {&product_.adjoint_here, &product_.adjoint_there, &transposed_.adjoint_here})
+                parts = std::max(parts, adjoint->parts());
+            v.parts = DeviceArray<double, D>(static_cast<std::size_t>(parts) * m);
             if (alone()) return v;
             v.x = DeviceArray<double, D>(static_cast<std::size_t>(A_->rows()) * m);
             std::size_t longest = 0;
@@ -275,9 +298,9 @@ private:
             t{v.products.data(), product_.products, v.columns};
         const bool some = !product_.forward_here.empty();
         if (some) product_.forward_here.run(values_.data(), from, t, y, product_.rows, true);
-        product_.adjoint_here.run(values_.data(), from, v.products.data());
+        product_.adjoint_here.run(values_.data(), from, v.products.data(), v.parts.data());
         complete();
-        product_.adjoint_there.run(values_.data(), from, v.products.data());
+        product_.adjoint_there.run(values_.data(), from, v.products.data(), v.parts.data());
         product_.forward_rest.run(values_.data(), from, t, y, product_.rows, !some);
     }
 

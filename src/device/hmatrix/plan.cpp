@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <concepts>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
+
+#include "stretto/core/error.hpp"
 
 namespace stretto {
 namespace {
@@ -17,47 +23,60 @@ constexpr Stored stored_as(float) { return Stored::in_single; }
 constexpr Stored stored_as(std::int16_t) { return Stored::in_16_bits; }
 constexpr Stored stored_as(std::int8_t) { return Stored::in_8_bits; }
 
+/// `count` as kernels have it.
+std::int32_t counted(std::size_t count) {
+    if (count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+        throw InputError(fmt::format(
+            "a rank would have {} columns of panels, or sums of them, more than its device can count: use more ranks",
+            count));
+    return static_cast<std::int32_t>(count);
+}
+constexpr auto size_of = [](const auto& all) { return counted(all.size()); };
+
 /// The columns of one kind of number in a panel: for a kernel a panel of its own, whose slabs stand farther apart.
 struct Part {
-    std::size_t at, scales, slab_bytes;
+    std::size_t at, slab_bytes;
     Index row, rows, col, cols;
     Stored stored;
+    const std::byte* scales;  // of integers
+    bool products;            // y += P t
+
+    float scale(Index j) const {
+        float scale = 1;
+        if (scales) std::memcpy(&scale, scales + sizeof(scale) * static_cast<std::size_t>(j), sizeof(scale));
+        return scale;
+    }
 };
+using Parts = std::vector<Part>;
 
-void add_parts(std::vector<Part>& to, const HMatrixPanel& p) {
-    const Index floats = p.columns.in_double + p.columns.in_single;
-    each_kind(p.columns, [&]<class S>(Index first, Index count, std::size_t offset) {
-        const std::size_t scales =
-            std::integral<S> ? p.scales + sizeof(float) * static_cast<std::size_t>(first - floats) : 0;
-        to.push_back(
-            {p.at + offset, scales, p.columns.slab_bytes(), p.row, p.rows, p.col + first, count, stored_as(S{})});
-    });
+void add(Parts& to, const std::vector<HMatrixPanel>& panels, const std::byte* values, bool products = false) {
+    for (const HMatrixPanel& p : panels) {
+        if (p.columns.slab_bytes() > PanelColumn::most_slab_bytes)
+            throw InputError(
+                fmt::format("a block has {} columns, {} bytes for each eight rows, of which a device takes {}: ask for "
+                            "smaller leaves",
+                            p.cols(), p.columns.slab_bytes(), PanelColumn::most_slab_bytes));
+        const Index floats = p.columns.in_double + p.columns.in_single;
+        each_kind(p.columns, [&]<class S>(Index first, Index count, std::size_t offset) {
+            const std::byte* scales = nullptr;
+            if constexpr (std::integral<S>)
+                scales = values + p.scales + sizeof(float) * static_cast<std::size_t>(first - floats);
+            to.push_back({p.at + offset, p.columns.slab_bytes(), p.row, p.rows, p.col + first, count, stored_as(S{}),
+                          scales, products});
+        });
+    }
 }
-
-/// In a phase y += P v.
-struct Forward {
-    Part panel;
-    bool products;
-};
-using Forwards = std::vector<Forward>;
-
-void add(Forwards& to, const std::vector<HMatrixPanel>& panels, bool products) {
-    std::vector<Part> parts;
-    for (const HMatrixPanel& p : panels) add_parts(parts, p);
-    for (const Part& part : parts) to.push_back({part, products});
-}
-void add_sums(Forwards& to, const std::vector<HMatrixPanel>& panels) {
-    for (const HMatrixPanel& p : panels) to.push_back({{0, 0, 0, p.row, p.rows, p.col, 1, Stored::nowhere}, true});
+void add_sums(Parts& to, const std::vector<HMatrixPanel>& panels) {
+    for (const HMatrixPanel& p : panels) to.push_back({0, 0, p.row, p.rows, p.col, 1, Stored::nowhere, nullptr, true});
 }
 
 /// The order in which a scheme has them.
-template <class List, class Panel>
-void sort_for(const BatchScheme& scheme, List& list, Panel&& panel) {
+void sort_for(const BatchScheme& scheme, Parts& list) {
     using enum BatchScheme::Order;
-    if (scheme.order == by_rows) std::ranges::stable_sort(list, {}, [&](const auto& p) { return panel(p).rows; });
+    if (scheme.order == by_rows) std::ranges::stable_sort(list, {}, &Part::rows);
     if (scheme.order == grouped)
-        std::ranges::stable_sort(
-            list, {}, [&](const auto& p) { return std::pair(round_up(panel(p).rows, panel_rows), panel(p).cols); });
+        std::ranges::stable_sort(list, {},
+                                 [&](const Part& p) { return std::pair(round_up(p.rows, panel_rows), p.cols); });
 }
 
 /// Which batch a panel belongs to by its rows, where they are cut so.
@@ -69,199 +88,213 @@ int range_of(const BatchScheme& scheme, Index rows) {
     }
 }
 
-/// Begins of batches in a list of panels of these rows, in the order of their launches.
-std::vector<std::size_t> cut(const BatchScheme& scheme, const std::vector<Index>& rows) {
+/// Begins of batches in a list of panels, in the order of their launches.
+std::vector<std::size_t> cut(const BatchScheme& scheme, const Parts& panels) {
     std::vector<std::size_t> begins;
-    for (std::size_t k = 0; k < rows.size(); ++k)
-        if (begins.empty() || range_of(scheme, rows[k]) != range_of(scheme, rows[k - 1]) ||
+    for (std::size_t k = 0; k < panels.size(); ++k)
+        if (begins.empty() || range_of(scheme, panels[k].rows) != range_of(scheme, panels[k - 1].rows) ||
             (scheme.count > 0 && k - begins.back() == static_cast<std::size_t>(scheme.count)))
             begins.push_back(k);
-    begins.push_back(rows.size());
+    begins.push_back(panels.size());
     return begins;
 }
 
+constexpr Index value_bytes[] = {8, 4, 2, 1, 0};
+
 /// The slabs of a panel that lie in the rows of a block of threads.
 struct Covered {
-    PanelSegment segment;
+    const Part* panel;
     std::uint8_t slab, slabs;
+    std::int32_t parts;  // of t where the first column's goes, or −1: it is the sum
 
-    auto kind() const { return std::tuple(segment.stored, slab, slabs); }
+    auto kind() const { return std::tuple(panel->stored, slab, slabs); }
+    PanelColumn column(Index j, Index row) const {
+        const Part& p = *panel;
+        const auto before = static_cast<std::int64_t>(row - p.row) / panel_rows;  // slabs; may be negative
+        const auto slab_bytes = static_cast<std::int64_t>(p.slab_bytes);
+        const std::int64_t at = static_cast<std::int64_t>(p.at) + before * slab_bytes +
+                                std::int64_t{j} * panel_rows * value_bytes[static_cast<std::size_t>(p.stored)];
+        if (p.stored == Stored::nowhere) return {std::int64_t{p.col} + row - p.row, ~0, 1};
+        const std::int32_t vector = p.col + j;
+        return {PanelColumn::placed(at, slab_bytes),
+                parts >= 0   ? ~(parts + j)
+                : p.products ? ~vector
+                             : vector,
+                p.scale(j)};
+    }
 };
-Covered covered(const Forward& p, Index first) {
-    const Part& panel = p.panel;
-    const Index from = std::max(panel.row, first), to = std::min(panel.row + panel.rows, first + part_rows);
-    const auto before = static_cast<std::int64_t>((first - panel.row) / panel_rows);  // slabs; may be negative
-    return {{static_cast<std::int64_t>(panel.at) + before * static_cast<std::int64_t>(panel.slab_bytes),
-             static_cast<std::int64_t>(panel.scales), static_cast<std::int32_t>(panel.slab_bytes),
-             panel.stored != Stored::nowhere ? panel.col : panel.col + first - panel.row, panel.cols, 0,
-             static_cast<std::uint8_t>(panel.stored), static_cast<std::uint8_t>(p.products)},
-            static_cast<std::uint8_t>((from - first) / panel_rows),
-            static_cast<std::uint8_t>(round_up(to - from, panel_rows) / panel_rows)};
+using Block = std::vector<Covered>;
+Covered covered(const Part& p, Index first, Index end, std::int32_t parts = -1) {
+    const Index from = std::max(p.row, first), to = std::min(p.row + p.rows, end);
+    return {&p, static_cast<std::uint8_t>((from - first) / panel_rows),
+            static_cast<std::uint8_t>(round_up(to - from, panel_rows) / panel_rows), parts};
 }
 
-constexpr Index bytes_of_value(std::uint8_t stored) {
-    constexpr Index bytes[] = {8, 4, 2, 1, 0};
-    return bytes[stored];
+/// Where rows of blocks of threads begin, and the last end: at most so many, those of the largest panels that are not
+/// more, so that few panels begin in between.
+std::vector<Index> cut_rows(const Parts& panels, Index rows, Index most) {
+    std::map<Index, Index> ends;
+    for (const Part& p : panels)
+        if (p.rows <= most) ends[p.row] = std::max(ends[p.row], p.row + p.rows);
+    ends[rows] = rows;
+    std::vector<Index> begins;
+    Index at = 0;
+    for (const auto& [begin, end] : ends) {
+        for (; at < begin; at = std::min(at + most, begin)) begins.push_back(at);
+        if (at > begin || begin == rows) continue;
+        begins.push_back(begin);
+        at = std::min(round_up(end, panel_rows), rows);
+    }
+    begins.push_back(rows);
+    return begins;
+}
+
+/// What each block has of the panels. each(block, panel, first row, end).
+template <class Each>
+void each_cut(const std::vector<Index>& begins, const Part& p, Each&& each) {
+    auto k = static_cast<std::size_t>(std::ranges::upper_bound(begins, p.row) - begins.begin() - 1);
+    for (; k + 1 < begins.size() && begins[k] < p.row + p.rows; ++k) each(k, begins[k], begins[k + 1]);
+}
+
+/// The blocks, those with most to read first.
+std::vector<std::size_t> largest_first(const std::vector<Block>& blocks) {
+    std::vector<std::size_t> bytes, order(blocks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (const Block& block : blocks) {
+        bytes.push_back(0);
+        for (const Covered& c : block)
+            bytes.back() +=
+                static_cast<std::size_t>((c.panel->cols * 16) >> static_cast<int>(c.panel->stored)) * c.slabs;
+    }
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t k) { return bytes[k]; });
+    return order;
 }
 
 /// Adds a block of threads for these rows. Columns that the same slabs have, of one kind of number, follow one another.
-void add_block(ForwardPhase& phase, std::vector<Covered> list, Index row, Index slabs) {
+void add_block(ForwardPhase& phase, Block list, Index row, Index rows) {
     std::ranges::stable_sort(list, {}, &Covered::kind);
-    const auto size = [](const auto& all) { return static_cast<std::int32_t>(all.size()); };
-    const std::int32_t first = size(phase.chunks);
-    const Covered* last = nullptr;  // the one before, in the same chunk
-    for (const Covered& c : list)
-        for (Index done = 0; done < c.segment.cols;) {
-            const bool full = size(phase.chunks) == first || phase.chunks.back().columns == columns_of_chunk;
+    const std::int32_t first = size_of(phase.chunks);
+    const Covered* last = nullptr;  // the one before
+    for (const Covered& c : list) {
+        for (Index j = 0; j < c.panel->cols; ++j) {
+            const bool full = size_of(phase.chunks) == first || phase.chunks.back().columns == columns_of_chunk;
             bool goes_on = !full && last && last->kind() == c.kind();
             if (full || (!goes_on && phase.chunks.back().runs == runs_of_chunk)) {
-                phase.chunks.push_back({size(phase.segments), size(phase.columns), 0, size(phase.runs), 0});
+                phase.chunks.push_back(
+                    {size_of(phase.ranges), 0, 0, size_of(phase.columns), 0, size_of(phase.runs), 0});
                 goes_on = false;
             }
             PanelChunk& chunk = phase.chunks.back();
-            const Index taken = std::min(c.segment.cols - done, columns_of_chunk - chunk.columns);
-            PanelSegment segment = c.segment;
-            segment.at += done * panel_rows * bytes_of_value(segment.stored);
-            segment.scales += done * static_cast<Index>(sizeof(float));
-            segment.col += done;
-            segment.cols = taken;
-            segment.place = static_cast<std::uint16_t>(chunk.columns);
             if (!goes_on) {
-                phase.runs.push_back({segment.place, segment.place, c.slab, c.slabs, segment.stored});
+                phase.runs.push_back({chunk.columns, 0, c.slab, c.slabs, static_cast<std::uint8_t>(c.panel->stored)});
                 ++chunk.runs;
             }
-            phase.columns.insert(phase.columns.end(), static_cast<std::size_t>(taken),
-                                 static_cast<std::uint16_t>(size(phase.segments) - chunk.segment));
-            phase.segments.push_back(segment);
-            chunk.columns += taken;
-            phase.runs.back().last = static_cast<std::uint16_t>(chunk.columns);
-            done += taken;
+            if (c.panel->stored > Stored::in_single) {
+                phase.columns.push_back(c.column(j, row));
+            } else {
+                if (last != &c || chunk.ranges == 0) {
+                    phase.ranges.push_back(
+                        {c.column(j, row), chunk.columns, 0, value_bytes[static_cast<std::size_t>(c.panel->stored)]});
+                    ++chunk.ranges;
+                }
+                ++phase.ranges.back().count;
+                ++chunk.in_ranges;
+            }
+            phase.runs.back().last = ++chunk.columns;
             last = &c;
         }
-    phase.tasks.push_back({first, size(phase.chunks), row, slabs});
+    }
+    phase.tasks.push_back({first, size_of(phase.chunks), row, round_up(rows, panel_rows) / panel_rows});
+}
+void add_block(AdjointPhase& phase, Block list, Index row, Index rows) {
+    std::ranges::stable_sort(list, {}, &Covered::kind);
+    const std::int32_t first = size_of(phase.groups);
+    const Covered* last = nullptr;
+    for (const Covered& c : list)
+        for (Index j = 0; j < c.panel->cols; ++j, last = &c) {
+            if (!last || last->kind() != c.kind() || phase.groups.back().columns() == lanes_of_warp) {
+                phase.columns.resize(phase.groups.size() * lanes_of_warp,
+                                     phase.columns.empty() ? PanelColumn{} : phase.columns.back());
+                phase.groups.push_back({0, c.slab, c.slabs, c.panel->stored});
+            }
+            phase.columns.push_back(c.column(j, row));
+            ++phase.groups.back().packed;
+        }
+    if (last) phase.columns.resize(phase.groups.size() * lanes_of_warp, phase.columns.back());
+    phase.tasks.push_back({first, size_of(phase.groups), row, round_up(rows, panel_rows) / panel_rows});
 }
 
-/// Blocks of threads have their rows to themselves. Those with most to read begin.
-ForwardPhase own_rows(const Forwards& panels, Index rows) {
-    std::vector<std::vector<Covered>> parts(static_cast<std::size_t>(round_up(rows, part_rows) / part_rows));
-    for (const Forward& p : panels)
-        for (Index first = p.panel.row / part_rows * part_rows; first < p.panel.row + p.panel.rows; first += part_rows)
-            parts[static_cast<std::size_t>(first / part_rows)].push_back(covered(p, first));
-    std::vector<std::size_t> order(parts.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::vector<std::size_t> bytes;
-    for (const auto& part : parts) {
-        bytes.push_back(0);
-        for (const Covered& c : part)
-            bytes.back() += static_cast<std::size_t>(c.segment.cols * bytes_of_value(c.segment.stored)) * c.slabs;
-    }
-    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t part) { return bytes[part]; });
-    ForwardPhase phase;
-    for (const std::size_t part : order) {
-        const Index row = static_cast<Index>(part) * part_rows;
-        add_block(phase, std::move(parts[part]), row,
-                  round_up(std::min(part_rows, rows - row), panel_rows) / panel_rows);
-    }
-    phase.batches = {0, static_cast<std::int32_t>(phase.tasks.size())};
-    return phase;
-}
-
-/// Blocks of threads have a panel's rows, which others may have too.
-ForwardPhase own_panels(const BatchScheme& scheme, Forwards panels) {
-    sort_for(scheme, panels, [](const Forward& p) -> const Part& { return p.panel; });
-    std::vector<Index> rows;
-    for (const Forward& p : panels) rows.push_back(p.panel.rows);
-    const auto begins = cut(scheme, rows);
-    ForwardPhase phase;
-    for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
-        phase.batches.push_back(static_cast<std::int32_t>(phase.tasks.size()));
-        Index most = 0;
-        for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) most = std::max(most, rows[k]);
-        for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) {
-            const Part& p = panels[k].panel;
-            // A launch has as many blocks for each panel as the largest takes; the others' end at once.
-            for (Index done = 0; done < most; done += part_rows) {
-                const Index row = p.row + done;
-                if (done < p.rows)
-                    add_block(phase, {covered(panels[k], row)}, row,
-                              round_up(std::min(part_rows, p.rows - done), panel_rows) / panel_rows);
-                else
-                    add_block(phase, {}, row, 0);
+/// Blocks of threads for panels. Where blocks do not have their rows to themselves, each has a panel's.
+template <class Phase>
+void add_blocks(Phase& phase, const BatchScheme& scheme, const Parts& panels, Index rows, Index most,
+                const std::vector<std::int32_t>& parts) {
+    if (scheme.disjoint) {
+        const std::vector<Index> begins = cut_rows(panels, rows, most);
+        std::vector<Block> blocks(begins.size() - 1);
+        for (std::size_t p = 0; p < panels.size(); ++p) {
+            std::int32_t at = parts.empty() ? -1 : parts[p];
+            each_cut(begins, panels[p], [&](std::size_t k, Index first, Index end) {
+                blocks[k].push_back(covered(panels[p], first, end, at));
+                if (at >= 0) at += panels[p].cols;
+            });
+        }
+        phase.batches.push_back(0);
+        for (const std::size_t k : largest_first(blocks))
+            add_block(phase, std::move(blocks[k]), begins[k], begins[k + 1] - begins[k]);
+    } else {
+        const auto begins = cut(scheme, panels);
+        for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
+            phase.batches.push_back(size_of(phase.tasks));
+            Index longest = 0;
+            for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) longest = std::max(longest, panels[k].rows);
+            for (std::size_t k = begins[b]; k < begins[b + 1]; ++k) {
+                const Part& p = panels[k];
+                std::int32_t at = parts.empty() ? -1 : parts[k];
+                // A launch has as many blocks for each panel as the largest takes; the others' end at once.
+                for (Index done = 0; done < longest; done += most) {
+                    const Index row = p.row + done, end = std::min(row + most, p.row + p.rows);
+                    if (done < p.rows) {
+                        add_block(phase, {covered(p, row, end, at)}, row, end - row);
+                        if (at >= 0) at += p.cols;
+                    } else {
+                        add_block(phase, {}, row, 0);
+                    }
+                }
             }
         }
     }
-    phase.batches.push_back(static_cast<std::int32_t>(phase.tasks.size()));
+    phase.batches.push_back(size_of(phase.tasks));
+}
+
+ForwardPhase forward_phase(const BatchScheme& scheme, Parts panels, Index rows) {
+    ForwardPhase phase;
+    sort_for(scheme, panels);
+    add_blocks(phase, scheme, panels, rows, most_slabs_forward * panel_rows, {});
     return phase;
 }
 
-ForwardPhase forward_phase(const BatchScheme& scheme, const Forwards& panels, Index rows) {
-    return scheme.disjoint ? own_rows(panels, rows) : own_panels(scheme, panels);
-}
-
-/// A panel of more rows has a block of threads to itself.
-constexpr Index rows_of_a_block = 512, rows_of_four_warps = 256, rows_of_two_warps = 128;
-int warps_of(Index rows) {
-    return rows > rows_of_a_block ? warps_of_block : rows > rows_of_four_warps ? 4 : rows > rows_of_two_warps ? 2 : 1;
-}
-
-/// Columns of a panel that are integers are one part of it.
-std::vector<PanelAdjoint> adjoint_parts(const std::vector<HMatrixPanel>& panels) {
-    using enum PanelAdjoint::Kind;
-    std::vector<PanelAdjoint> to;
-    std::vector<Part> parts;
-    for (const HMatrixPanel& p : panels) {
-        parts.clear();
-        add_parts(parts, p);
-        bool after_16_bits = false;
-        for (const Part& part : parts) {
-            const bool in_16_bits = part.stored == Stored::in_16_bits;
-            if (part.stored == Stored::in_8_bits && after_16_bits) {
-                to.back().cols += part.cols;
-                continue;
-            }
-            after_16_bits = in_16_bits;
-            to.push_back({static_cast<std::int64_t>(part.at), static_cast<std::int64_t>(part.scales), part.row,
-                          part.rows, part.col, part.cols, in_16_bits ? part.cols : 0,
-                          static_cast<std::int32_t>(part.slab_bytes),
-                          part.stored == Stored::in_double   ? doubles
-                          : part.stored == Stored::in_single ? singles
-                                                             : integers,
-                          0, 0, 0});
-        }
-    }
-    return to;
-}
-
-AdjointPhase adjoint_phase(const BatchScheme& scheme, const std::vector<HMatrixPanel>& whole) {
-    std::vector<PanelAdjoint> panels = adjoint_parts(whole);
-    if (scheme.disjoint)  // the largest begin, so that none is left at the end
-        std::ranges::stable_sort(panels, std::greater<>(),
-                                 [](const PanelAdjoint& p) { return std::tuple(warps_of(p.rows), p.cols, p.rows); });
-    sort_for(scheme, panels, [](const PanelAdjoint& p) -> const PanelAdjoint& { return p; });
-    std::vector<Index> rows;
-    for (const PanelAdjoint& p : panels) rows.push_back(p.rows);
-    const auto begins = cut(scheme, rows);
+AdjointPhase adjoint_phase(const BatchScheme& scheme, Parts panels) {
     AdjointPhase phase;
-    const auto blocks = [&] { return static_cast<std::int32_t>(phase.warps.size() / warps_of_block); };
-    for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
-        phase.batches.push_back(blocks());
-        for (std::size_t k = begins[b]; k < begins[b + 1];) {
-            const int shares = warps_of(panels[k].rows);
-            const std::size_t begin = phase.warps.size();
-            Index most = 1;
-            for (int room = warps_of_block; room > 0 && k < begins[b + 1] && warps_of(panels[k].rows) == shares;
-                 room -= shares, ++k) {
-                phase.warps.insert(phase.warps.end(), static_cast<std::size_t>(shares), panels[k]);
-                most = std::max(most, panels[k].cols);
-            }
-            phase.warps.resize(begin + warps_of_block);  // those without a panel have none of its columns
-            for (std::size_t w = begin; w < phase.warps.size(); ++w) {
-                phase.warps[w].shares = static_cast<std::uint8_t>(shares);
-                phase.warps[w].most = most;
-            }
-        }
+    if (panels.empty()) return phase;
+    sort_for(scheme, panels);
+    constexpr Index most = most_slabs_adjoint * panel_rows;
+    Index rows = 0;
+    for (const Part& p : panels) rows = std::max(rows, p.row + p.rows);
+    const std::vector<Index> begins = cut_rows(panels, rows, most);
+    std::vector<std::int32_t> parts;
+    for (const Part& p : panels) {
+        std::int32_t count = 0;
+        if (scheme.disjoint)
+            each_cut(begins, p, [&](std::size_t, Index, Index) { ++count; });
+        else
+            count = (p.rows + most - 1) / most;
+        parts.push_back(count > 1 ? phase.parts : -1);
+        if (count == 1) continue;
+        for (Index j = 0; j < p.cols; ++j) phase.sums.push_back({phase.parts + j, p.cols, count, p.col + j});
+        phase.parts = counted(static_cast<std::size_t>(phase.parts) +
+                              static_cast<std::size_t>(count) * static_cast<std::size_t>(p.cols));
     }
-    phase.batches.push_back(blocks());
+    add_blocks(phase, scheme, panels, rows, most, parts);
     return phase;
 }
 
@@ -271,13 +304,16 @@ ProductPlan plan_product(const HMatrix& A, const HMatrix::Steps& steps, const Ba
     ProductPlan plan;
     plan.products = steps.products;
     plan.rows = A.local_rows();
-    plan.adjoint_here = adjoint_phase(scheme, steps.adjoint_here);
-    plan.adjoint_there = adjoint_phase(scheme, steps.adjoint_there);
-    Forwards here, rest;
+    const std::byte* const values = steps.values.data();
+    Parts here, rest, adjoint_here, adjoint_there;
+    add(adjoint_here, steps.adjoint_here, values);
+    add(adjoint_there, steps.adjoint_there, values);
+    plan.adjoint_here = adjoint_phase(scheme, std::move(adjoint_here));
+    plan.adjoint_there = adjoint_phase(scheme, std::move(adjoint_there));
     // With nothing on its way there is nothing to do meanwhile: y is written once.
-    add(A.comm().size() > 1 ? here : rest, steps.dense_here, false);
-    add(rest, steps.dense_there, false);
-    add(rest, steps.forward, true);
+    add(A.comm().size() > 1 ? here : rest, steps.dense_here, values);
+    add(rest, steps.dense_there, values);
+    add(rest, steps.forward, values, true);
     add_sums(rest, steps.sums);
     if (!here.empty()) plan.forward_here = forward_phase(scheme, here, plan.rows);
     plan.forward_rest = forward_phase(scheme, rest, plan.rows);
@@ -296,29 +332,31 @@ ProductPlan plan_transposed(const HMatrix& A, const HMatrix::Steps& steps, const
             adjoints.push_back(p);
             adjoints.back().col = plan.products;
             sums.push_back({0, 0, p.col, p.cols(), plan.products, {.in_double = 1}});
-            plan.products += p.cols();
+            plan.products = counted(static_cast<std::size_t>(plan.products) + static_cast<std::size_t>(p.cols()));
         }
     std::map<Index, HMatrixPanel> sum_at;  // by the first product: what comes from it comes from x
     for (const HMatrixPanel& p : steps.sums) sum_at[p.col] = p;
-    Forwards forwards;
+    const std::byte* const values = steps.values.data();
+    Parts forwards, of_adjoint;
     for (const auto* list : {&steps.adjoint_here, &steps.adjoint_there})
         for (HMatrixPanel p : *list) {
             const auto next = sum_at.upper_bound(p.col);
             const HMatrixPanel* const sum = next == sum_at.begin() ? nullptr : &std::prev(next)->second;
             const bool from_x = sum && p.col < sum->col + sum->rows;
             if (from_x) p.col = sum->row + p.col - sum->col;
-            add(forwards, {p}, !from_x);
+            add(forwards, {p}, values, !from_x);
         }
     add_sums(forwards, sums);
-    plan.adjoint_here = adjoint_phase(scheme, adjoints);
+    add(of_adjoint, adjoints, values);
+    plan.adjoint_here = adjoint_phase(scheme, std::move(of_adjoint));
     plan.forward_rest = forward_phase(scheme, forwards, plan.rows);
     return plan;
 }
 
 ForwardPhase plan_panels(const std::vector<HMatrixPanel>& panels, Index rows) {
-    Forwards forwards;
-    add(forwards, panels, false);
-    return own_rows(forwards, rows);
+    Parts parts;
+    add(parts, panels, nullptr);
+    return forward_phase(one_launch, std::move(parts), rows);
 }
 
 }  // namespace stretto

@@ -12,57 +12,76 @@
 namespace stretto {
 
 inline constexpr int lanes_of_warp = 32, warps_of_block = 8;
-inline constexpr Index part_rows = warps_of_block * panel_rows;  // of y, for a block of threads
 
-/// Columns of one kind of number in a panel that a block of threads multiplies into its rows of y, at most those of a
-/// chunk.
-struct PanelSegment {
-    std::int64_t at;          ///< byte of the first column in the block's first slab, which the panel may not reach
-    std::int64_t scales;      ///< byte of the first scale of integers
-    std::int32_t slab_bytes;  ///< from a slab to the next
-    Index col;                ///< of the vector that is multiplied; for y += t the place in t of the block's first row
-    Index cols;               ///< for planning: kernels know them by the chunk's list
-    std::uint16_t place;      ///< of its first column among those of the chunk
-    std::uint8_t stored;      ///< Stored
-    std::uint8_t products;    ///< 1: multiplies t, 0: x
-};
-/// The values of a panel, or none: y += t.
+/// The values of a column, or none: y += t.
 enum class Stored : std::uint8_t { in_double, in_single, in_16_bits, in_8_bits, nowhere };
 
-/// Columns of a chunk, of one kind of number, that some slabs of a block have.
+/// A column of a panel, for a block of threads that has some of its slabs.
+struct alignas(16) PanelColumn {
+    /// Of its values in the block's first slab, which the panel may not reach, and in the next one; without values: the
+    /// row of t for the block's first row.
+    std::int64_t place;
+    /// Row of x, or ~row of t, that it is multiplied by; in t = Pᵀ x: row of t that it makes, or ~row of the parts.
+    std::int32_t vector;
+    float scale;
+
+    static constexpr int bits = 20;  // for the distance of slabs; both are counted in units of 8 bytes
+    static constexpr std::size_t most_slab_bytes = ((std::size_t{1} << bits) - 1) * 8;
+    static constexpr std::int64_t placed(std::int64_t at, std::int64_t slab_bytes) {
+        return at / 8 * (std::int64_t{1} << bits) + slab_bytes / 8;
+    }
+};
+
+/// Neighbouring columns of floating-point numbers, which have no scales.
+struct PanelRange {
+    PanelColumn column;      ///< the first
+    std::int32_t to, count;  ///< among the columns of a chunk
+    std::int32_t bytes;      ///< of a value
+    std::int32_t unused = 0;
+
+    constexpr PanelColumn at(int j) const {
+        return {column.place + (std::int64_t{j} * bytes << PanelColumn::bits),
+                column.vector >= 0 ? column.vector + j : column.vector - j, 1};
+    }
+};
+/// Columns of one kind of number that the same slabs of a block have.
 struct PanelRun {
-    std::uint16_t first, last;  ///< columns of the chunk
+    std::int32_t first, last;
     std::uint8_t slab, slabs;
-    std::uint8_t stored;
+    std::uint8_t stored;  ///< Stored
     std::uint8_t unused = 0;
 };
-/// What a block of threads has at hand at a time: columns, in runs. Which segment each is of, counted from the first,
-/// stands in a list of all columns.
+/// What a block of threads has at hand at a time in y += P v.
 struct PanelChunk {
-    std::int32_t segment;          ///< the first
-    std::int32_t column, columns;  ///< in that list
+    std::int32_t range, ranges;
+    std::int32_t in_ranges;  ///< columns, which come first
+    std::int32_t column, columns;
     std::int32_t run, runs;
 };
-inline constexpr int columns_of_chunk = 1024, runs_of_chunk = 32;
+inline constexpr int columns_of_chunk = 2048, runs_of_chunk = 32;
 
-/// Rows of y of a block of threads, and what is multiplied into them.
+/// Rows of a block of threads, of y, or of x in t = Pᵀ x, and what it multiplies: chunks, or groups.
 struct PanelRows {
-    std::int32_t first, last;  ///< chunks
+    std::int32_t first, last;
     Index row, slabs;
 };
+inline constexpr Index most_slabs_forward = warps_of_block, most_slabs_adjoint = 16;
 
-/// t = Pᵀ x for columns of a panel: what one warp does of it. As many neighbouring warps share each panel of a block.
-struct PanelAdjoint {
-    enum Kind : std::uint8_t { doubles, singles, integers };
-    std::int64_t at, scales;
-    Index row, rows;  ///< of x
-    Index product, cols;
-    Index in_16_bits;  ///< of integers, which come first
-    std::int32_t slab_bytes;
-    Kind kind;
-    std::uint8_t shares;  ///< warps that have a panel: 1, 2, 4 or 8
-    std::uint16_t unused = 0;
-    Index most;  ///< columns that a panel of the block has at most
+/// What a warp does at a time in t = Pᵀ x, a column each lane: lanes_of_warp columns stand in the list for every group.
+struct PanelGroup {
+    std::uint32_t packed;  ///< a byte each
+
+    constexpr PanelGroup(int columns, int slab, int slabs, Stored stored)
+        : packed(static_cast<std::uint32_t>(columns | slab << 8 | slabs << 16 | static_cast<int>(stored) << 24)) {}
+    constexpr int columns() const { return static_cast<int>(packed & 0xff); }
+    constexpr int slab() const { return static_cast<int>(packed >> 8 & 0xff); }
+    constexpr int slabs() const { return static_cast<int>(packed >> 16 & 0xff); }
+    constexpr Stored stored() const { return static_cast<Stored>(packed >> 24); }
+};
+/// A row of t that several blocks have a part of: those at first + k · apart.
+struct PanelSum {
+    std::int32_t first, apart, count;
+    Index product;
 };
 
 /// How batched kernels are given their panels: those of Yamazaki and others (2018), Section V, and one launch a phase.
@@ -91,14 +110,18 @@ using Batches = std::vector<std::int32_t>;
 struct ForwardPhase {
     std::vector<PanelRows> tasks;
     std::vector<PanelChunk> chunks;
-    std::vector<PanelSegment> segments;
-    std::vector<std::uint16_t> columns;  ///< of chunks: the segment of each
     std::vector<PanelRun> runs;
+    std::vector<PanelRange> ranges;
+    std::vector<PanelColumn> columns;
     Batches batches;
 };
 struct AdjointPhase {
-    std::vector<PanelAdjoint> warps;  ///< warps_of_block for each block of threads
-    Batches batches;                  ///< in blocks
+    std::vector<PanelRows> tasks;
+    std::vector<PanelGroup> groups;
+    std::vector<PanelColumn> columns;
+    std::vector<PanelSum> sums;
+    Index parts = 0;
+    Batches batches;
 };
 
 /// A product of one direction on this rank. `here` needs x of this rank alone.

@@ -110,6 +110,10 @@ public:
         work(static_cast<int>(threadIdx.x));
         __syncthreads();
     }
+    template <class Work>
+    __device__ void each_apart(Work&& work) {
+        work(static_cast<int>(threadIdx.x));
+    }
     template <class X>
     __device__ X* shared(std::size_t byte, std::size_t) {
         return reinterpret_cast<X*>(shared_ + byte);
@@ -182,7 +186,34 @@ public:
         share<16>(kept[0].of, low(static_cast<int>(threadIdx.x)));
     }
 
+    using Operand = double;
+    struct Product {
+        double of[2];
+    };
+    template <class Value>
+    __device__ static Operand operand(Value&& value) {
+        return value(static_cast<int>(threadIdx.x) % 32 / 4);
+    }
+    __device__ static void add_products(Product (&sums)[2], double first, double second, Operand b) {
+#if __CUDA_ARCH__ >= 900
+        asm volatile(
+            "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+            : "+d"(sums[0].of[0]), "+d"(sums[0].of[1]), "+d"(sums[1].of[0]), "+d"(sums[1].of[1])
+            : "d"(first), "d"(second), "d"(b));
+#else
+        add_product(sums[0], first, b);
+        add_product(sums[1], second, b);
+#endif
+    }
+    template <class S>
+    __device__ static void end_products(PerThread<S>&) {}
+
 private:
+    __device__ static void add_product(Product& sums, double a, double b) {
+        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                     : "+d"(sums.of[0]), "+d"(sums.of[1])
+                     : "d"(a), "d"(b));
+    }
     /// Of lanes that differ in `bit` each keeps the half of the sums that the other one gives it.
     template <int bit, class X, int count>
     __device__ static void share(X (&of)[count], int low) {

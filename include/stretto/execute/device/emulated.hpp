@@ -107,13 +107,23 @@ public:
 
     template <class Work>
     void each(Work&& work) {
+        const std::vector<std::byte> before = apart_ ? shared_ : std::vector<std::byte>();
         for (int k = 0; k < how_.threads; ++k) {
             work(backwards_ ? how_.threads - 1 - k : k);
             for (const auto& together : copies_)
                 if (!together.empty()) throw std::logic_error("a thread ends without waiting for its copies");
             copies_.assign(1, {});
         }
+        if (apart_ && shared_ != before)
+            throw std::logic_error("shared memory is written with no barrier before or behind it");
+        apart_ = false;
         backwards_ = !backwards_;
+    }
+    template <class Work>
+    void each_apart(Work&& work) {
+        apart_ = true;
+        each(work);
+        apart_ = true;
     }
     template <class X>
     X* shared(std::size_t byte, std::size_t count) {
@@ -193,6 +203,59 @@ public:
         }
     }
 
+    static constexpr int tile = 8, lanes_of_row = 4;  // of products of small matrices
+    struct Operand {
+        double of[tile];
+    };
+    struct Product {
+        double of[2] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+
+    private:
+        friend EmulatedBlock;
+        void add(double a, const Operand& b) {
+            for (int n = 0; n < tile; ++n) {
+                products_[n] += a * b.of[n];
+                operands_[n] += b.of[n];
+            }
+            ++times_;
+        }
+        double products_[tile] = {};  // of this lane's column of the first factor
+        double operands_[tile] = {};
+        std::int64_t times_ = 0;
+    };
+    template <class Value>
+    static Operand operand(Value&& value) {
+        Operand all;
+        for (int n = 0; n < tile; ++n) all.of[n] = value(n);
+        return all;
+    }
+    static void add_products(Product (&sums)[2], double first, double second, const Operand& b) {
+        sums[0].add(first, b);
+        sums[1].add(second, b);
+    }
+    template <class S>
+    void end_products(PerThread<S>& kept) const {
+        static_assert(sizeof(S) % sizeof(Product) == 0);
+        constexpr int lanes = 32;
+        if (how_.threads % lanes != 0) throw std::logic_error("a warp without all of its lanes multiplies");
+        const auto product = [&](int t, std::size_t s) -> Product& { return reinterpret_cast<Product*>(&kept[t])[s]; };
+        for (std::size_t s = 0; s < sizeof(S) / sizeof(Product); ++s)
+            for (int t = 0; t < how_.threads; ++t) {
+                const Product& own = product(t, s);
+                const Product& first = product(t / lanes * lanes + t % lanes_of_row, s);
+                if (own.times_ != product(t / lanes * lanes, s).times_)
+                    throw std::logic_error("a warp multiplies without all of its lanes");
+                if (std::memcmp(own.operands_, first.operands_, sizeof(own.operands_)) != 0)
+                    throw std::logic_error("lanes of a warp disagree about what they multiply by");
+                for (int e = 0; e < 2; ++e) {
+                    double sum = 0;
+                    for (int k = 0; k < lanes_of_row; ++k)
+                        sum += product(t / lanes_of_row * lanes_of_row + k, s).products_[t % lanes_of_row * 2 + e];
+                    product(t, s).of[e] = sum;
+                }
+            }
+    }
+
 private:
     static constexpr std::byte unwritten{0xff};  // all of them: not a number
     struct Copy {
@@ -211,6 +274,7 @@ private:
     Launch how_;
     int index_;
     bool backwards_;
+    bool apart_ = false;  // no barrier since the last each_apart
     std::vector<std::byte> shared_;
     std::deque<std::vector<Copy>> copies_{1};  // those that travel together
 };

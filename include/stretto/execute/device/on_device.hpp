@@ -17,10 +17,12 @@
 #define STRETTO_KERNEL __device__ __forceinline__
 #define STRETTO_KERNEL_AND_HOST __host__ __device__ __forceinline__
 #define STRETTO_UNROLL _Pragma("unroll")
+#define STRETTO_UNROLL_BY_4 _Pragma("unroll 4")
 #else
 #define STRETTO_KERNEL inline
 #define STRETTO_KERNEL_AND_HOST inline
 #define STRETTO_UNROLL
+#define STRETTO_UNROLL_BY_4
 #endif
 
 namespace stretto {
@@ -143,6 +145,7 @@ struct Launch {
 //   index(), blocks()        which block it is, of how many
 //   threads()                how many threads it has
 //   each(f)                  f(t) by every thread, then a barrier
+//   each_apart(f)            the same without the barrier: neither f nor the next each() writes shared memory
 //   shared<X>(byte, n)       n values that the block shares, from that byte on, unwritten at first
 //   at(p)                    the value at an address of the device
 //   copy_pair(to, p)         starts to copy two neighbouring values from p to shared memory of this thread alone;
@@ -154,6 +157,12 @@ struct Launch {
 //                            modulo low(t) = 1, 2, 4, …, the same for the whole warp, in a fixed order; lane k · low +
 //                            i has of the sums those from k · n · low / 32 on, rounded down, n · low / 32 of them, or
 //                            one
+//   Product                  a sum s(i, n), i, n = 0 … 7, of products of small matrices by a warp; {}: zeros
+//   operand(value)           row k = t mod 4 of a factor b, the same for all lanes of that k: value(n), n = 0 … 7
+//   add_products(s, a, c, b) adds Σ a(i, k) b(k, n) to s[0], Σ c(i, k) b(k, n) to s[1]: lane 4 i + k gives a(i, k) and
+//                            c(i, k), all lanes of a warp at once
+//   end_products(kept)       kept[t], of nothing but Product: lane 4 i + k then has of s those of columns 2 k and
+//                            2 k + 1 of row i in s.of[0] and s.of[1]
 //   last_of(counter, n)      whether n blocks have come so far, this one as the last: it sees what they wrote. The
 //                            counter, zero at first, is zero again then
 //   tell(p, value)           a thread writes to pinned memory …
@@ -173,10 +182,12 @@ struct Launch {
 //   launch(kernel, how)
 //   on_stream(k), join()     between the two, k below most_streams, what is launched for different k has no order
 //   wait()                   returns when all that was launched has run
-//   Event                    a place in what was launched, taken by mark(event); event.wait() returns when it is
-//   reached bring(from, to, n, event)  to pinned memory, after what was launched so far, beside what will be; event: it
-//   is there send(to, from, n)        from pinned memory, in the order of what is launched, which must stay as it is
-//   until then mpi_takes_addresses()    whether MPI may be given for_mpi(p) of its memory record(on), recorded() keeps
-//   spans of time; those that were kept, after wait()
+//   Event                    a place in what was launched, taken by mark(event); event.wait() returns when it
+//                            is reached
+//   bring(from, to, n, event)    to pinned memory, after what was launched so far, beside what will be; event: it is
+//                            there
+//   send(to, from, n)        from pinned memory, in the order of what is launched, which must stay as it is until then
+//   mpi_takes_addresses()    whether MPI may be given for_mpi(p) of its memory
+//   record(on), recorded()   keeps spans of time; those that were kept, after wait()
 
 }  // namespace stretto
