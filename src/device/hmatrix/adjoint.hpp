@@ -75,11 +75,10 @@ private:
         const int last = group.slab() + group.slabs() - 1;
         double sum = 0;
         for (int slab = group.slab(); slab <= last; slab += loads) {
-            const auto* const from = values_at<Loaded>(values, place, slab);
             Loaded left[loads];
             STRETTO_UNROLL
             for (int q = 0; q < loads; ++q)
-                left[q] = block.at(slabs_later(from, place, slab + q < last ? q : last - slab));
+                left[q] = block.at(values_at<Loaded>(values, place, slab + q < last ? slab + q : last));
             STRETTO_UNROLL
             for (int q = 0; q < loads; ++q) {
                 const Right& of_slab = right[slab + q < last ? slab + q : last];

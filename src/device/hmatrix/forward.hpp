@@ -187,7 +187,7 @@ struct ForwardTileKernel {
 
     static constexpr int threads = warps_of_block * lanes_of_warp, width = 8 * tiles;
     Launch launch(int count) const {
-        const std::size_t chunk = runs_bytes + static_cast<std::size_t>(room) * sizeof(PanelColumn);
+        const std::size_t chunk = runs_bytes + static_cast<std::size_t>(room) * sizeof(AtHand);
         return {count * ((x.columns + width - 1) / width), threads, std::max(chunk, sums_bytes)};
     }
 
@@ -197,14 +197,20 @@ struct ForwardTileKernel {
         const int all = (x.columns + width - 1) / width, first = block.index() % all * width;
         const PanelRows task = block.at(tasks + block.index() / all);
         auto* const runs_here = block.template shared<PanelRun>(0, runs_of_chunk);
-        auto* const here = block.template shared<PanelColumn>(runs_bytes, static_cast<std::size_t>(room));
+        auto* const here = block.template shared<AtHand>(runs_bytes, static_cast<std::size_t>(room));
         typename Block::template PerThread<Sums<Block>> kept(block);
         block.each([&](int t) { kept[t] = {}; });
         for (int c = task.first; c < task.last; ++c) {
             const PanelChunk chunk = block.at(lists.chunks + c);
             block.each([&](int t) {
                 if (t < chunk.runs) runs_here[t] = block.at(lists.runs + (chunk.run + t));
-                lists.bring(block, chunk, t, threads, [&](int j, const PanelColumn& column) { here[j] = column; });
+                lists.bring(block, chunk, t, threads, [&](int j, const PanelColumn& column) {
+                    const bool of_x = column.vector >= 0;
+                    const auto row = static_cast<std::ptrdiff_t>(of_x ? column.vector : ~column.vector);
+                    here[j] = {bytes_between(values, first_values(values, column.place)),
+                               bytes_between(x.data, (of_x ? x : products).data + row * x.columns),
+                               slab_bytes_of(column.place), column.scale};
+                });
             });
             block.each([&](int t) {
                 for (int k = 0; k < chunk.runs; ++k)
@@ -247,42 +253,47 @@ private:
                          shares = 4;
     static constexpr std::size_t runs_bytes = runs_of_chunk * sizeof(PanelRun);
     static constexpr std::size_t sums_bytes = sizeof(double) * warps_of_block * rows_of_warp * width;
+    /// A column of a chunk, in shared memory.
+    struct AtHand {
+        std::int64_t values;   // byte of those in the block's first slab
+        std::int64_t factors;  // the row of x or t, in bytes from where x begins
+        std::uint32_t slab_bytes;
+        float scale;
+    };
     template <class Block>
     struct Sums {
         typename Block::Product of[tiles][rows_of_lane / 2][2];
     };
 
     template <class S, class Block>
-    STRETTO_KERNEL void add(Block& block, const PanelRun& run, const PanelColumn* here, int first, int t,
+    STRETTO_KERNEL void add(Block& block, const PanelRun& run, const AtHand* here, int first, int t,
                             Sums<Block>& sums) const {
         using Loaded = PanelValues<S, rows_of_lane>;
         const int warp = t / lanes_of_warp, i = t % lanes_of_warp / 4, k = t % 4, last = run.last - 1;
         const int begin = warp % 2 * slabs_of_warp, slab = begin + i / 2, end = run.slab + run.slabs;
         if (end <= begin || run.slab >= begin + slabs_of_warp) return;
         const bool inside = run.slab <= slab && slab < end;
-        const int near = slab < run.slab ? run.slab : slab < end ? slab : end - 1;
         for (int j = run.first + warp / 2 * loads * 4; j <= last; j += shares * loads * 4) {
             Loaded left[loads];
             typename Block::Operand right[loads][tiles];
             STRETTO_UNROLL
             for (int q = 0; q < loads; ++q) {
                 const int own = j + q * 4 + k;
-                const PanelColumn column = here[own < last ? own : last];
-                left[q] = block.at(values_at<Loaded>(values, column.place, near) + i % 2);
-                const bool of_x = column.vector >= 0;
-                const auto* const from = (of_x ? x.data : products.data) +
-                                         static_cast<std::ptrdiff_t>(of_x ? column.vector : ~column.vector) * x.columns;
+                const AtHand column = here[own < last ? own : last];
+                left[q] = {};
+                if (inside)  // lanes whose slab the run has not load nothing
+                    left[q] = block.at(slabs_later<Loaded>(values + column.values, column.slab_bytes, slab) + i % 2);
                 const double scale = own <= last ? column.scale : 0;
                 STRETTO_UNROLL
                 for (int s = 0; s < tiles; ++s)
                     right[q][s] = block.operand([&](int n) {
                         const int of = first + s * 8 + n;
-                        return scale * block.at(from + (of < x.columns ? of : x.columns - 1));
+                        return scale *
+                               block.at(bytes_later(x.data + (of < x.columns ? of : x.columns - 1), column.factors));
                     });
             }
             STRETTO_UNROLL
             for (int q = 0; q < loads; ++q) {
-                if (!inside) left[q] = {};
                 STRETTO_UNROLL
                 for (int r = 0; r < rows_of_lane; r += 2) {
                     const double one = left[q].number(r), two = left[q].number(r + 1);

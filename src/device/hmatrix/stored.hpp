@@ -7,18 +7,15 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "plan.hpp"
 #include "stretto/execute/device/on_device.hpp"
 
 namespace stretto {
 
-/// Rows of a column of a panel, as they are loaded.
+/// Rows of a column of a panel, as they are loaded: floating-point numbers here, 16 bytes at once.
 template <class S, int rows>
-struct alignas(std::is_floating_point_v<S> ? 16
-               : rows * sizeof(S) < 8      ? rows * sizeof(S)
-                                           : 8) PanelValues {
+struct alignas(16) PanelValues {
     S of[rows];
     STRETTO_KERNEL double number(int r) const { return static_cast<double>(of[r]); }
 };
@@ -46,20 +43,37 @@ STRETTO_KERNEL void with_stored(Stored stored, Work&& work) {
     }
 }
 
+/// Addresses as bytes from another one, which may be of another array.
+template <class X, class Y, class D>
+STRETTO_KERNEL std::int64_t bytes_between(const OnDevice<X, D>* from, const OnDevice<Y, D>* to) {
+    return reinterpret_cast<const OnDevice<std::byte, D>*>(to) - reinterpret_cast<const OnDevice<std::byte, D>*>(from);
+}
+template <class X, class D>
+STRETTO_KERNEL const OnDevice<X, D>* bytes_later(const OnDevice<X, D>* from, std::int64_t bytes) {
+    return reinterpret_cast<const OnDevice<X, D>*>(reinterpret_cast<const OnDevice<std::byte, D>*>(from) + bytes);
+}
+
+/// Bytes from a slab of a column to the next.
+STRETTO_KERNEL std::uint32_t slab_bytes_of(std::int64_t place) {
+    return (static_cast<std::uint32_t>(place) & ((1U << PanelColumn::bits) - 1)) * 8;
+}
+/// The values of a column in the first slab of a block of threads.
+template <class D>
+STRETTO_KERNEL const OnDevice<std::byte, D>* first_values(const OnDevice<std::byte, D>* values, std::int64_t place) {
+    return values + (place >> PanelColumn::bits) * 8;
+}
 /// The values of a column some slabs later.
 template <class Loaded, class D>
-STRETTO_KERNEL const OnDevice<Loaded, D>* slabs_later(const OnDevice<Loaded, D>* from, std::int64_t place, int slabs) {
-    constexpr std::uint32_t all = (1U << PanelColumn::bits) - 1;
-    const std::uint32_t apart = (static_cast<std::uint32_t>(place) & all) * 8;
-    return reinterpret_cast<const OnDevice<Loaded, D>*>(reinterpret_cast<const OnDevice<std::byte, D>*>(from) +
-                                                        std::uint64_t{apart} * static_cast<std::uint32_t>(slabs));
+STRETTO_KERNEL const OnDevice<Loaded, D>* slabs_later(const OnDevice<std::byte, D>* from, std::uint32_t slab_bytes,
+                                                      int slabs) {
+    return reinterpret_cast<const OnDevice<Loaded, D>*>(from +
+                                                        std::uint64_t{slab_bytes} * static_cast<std::uint32_t>(slabs));
 }
 /// The values of a column in a slab of a block of threads.
 template <class Loaded, class D>
 STRETTO_KERNEL const OnDevice<Loaded, D>* values_at(const OnDevice<std::byte, D>* values, std::int64_t place,
                                                     int slab) {
-    return slabs_later(reinterpret_cast<const OnDevice<Loaded, D>*>(values + (place >> PanelColumn::bits) * 8), place,
-                       slab);
+    return slabs_later<Loaded>(first_values(values, place), slab_bytes_of(place), slab);
 }
 
 /// Columns of a vector on a device that a kernel reads: n × m values, row by row.
