@@ -24,6 +24,10 @@ void dgelsy_(const int* m, const int* n, const int* columns, double* a, const in
 void dgesvd_(const char* want_u, const char* want_v, const int* m, const int* n, double* a, const int* lda, double* s,
              double* u, const int* ldu, double* v, const int* ldv, double* work, const int* size, int* info);
 
+/// The same by divide and conquer, faster where there are many; `integers`: 8 n of them.
+void dgesdd_(const char* want, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
+             const int* ldu, double* v, const int* ldv, double* work, const int* size, int* integers, int* info);
+
 /// P A = L U.
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
 

@@ -42,6 +42,7 @@ public:
         for_each_row_on_device<D>(inverse_.size(), r.columns(),
                                   MultiplyRowsElement<X, D>{inverse_.data(), r.data(), z.data()});
     }
+    T* diagonal() const { return inverse_.data(); }
     double bytes(int columns) const { return sizeof(X) * static_cast<double>(inverse_.size()) * (2.0 * columns + 1); }
 
 private:

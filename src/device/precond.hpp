@@ -30,6 +30,10 @@ public:
     void apply_transpose(MultiVector<T> r, MultiVector<T> z) const {
         on_host<X, D>({r}, z, [&](auto& from, auto to) { M_->apply_transpose(from[0], to); });
     }
+    T* as_diagonal() const {
+        const auto* const diagonal = std::get_if<Made<DiagonalInverse>>(&form_);
+        return diagonal ? diagonal->diagonal() : nullptr;
+    }
     bool has_transpose() const { return M_->has_transpose(); }
     double bytes(int columns) const {
         return std::visit([&](const auto& form) { return form.bytes(columns); }, form_);

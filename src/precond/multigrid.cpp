@@ -100,7 +100,7 @@ void Multigrid::solve_exactly(const std::vector<double>& size) {
     const CsrMatrix<double>& A = *levels_.back().A;
     const Comm& comm = A.comm();
     solved_rows_ = 0;
-    if (A.rows() > most_solved) return;
+    if (A.rows() > options_.coarsest) return;
     const Global first = A.partition().first(comm.rank());
     const auto n = static_cast<std::size_t>(A.rows());
     std::vector<double> dense(n * n), scale(n);
@@ -116,24 +116,26 @@ void Multigrid::solve_exactly(const std::vector<double>& size) {
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < n; ++j) dense[i * n + j] *= scale[i] * scale[j];
     // LAPACK takes rows for columns: Aᵀ = Σ σₖ uₖ vₖᵀ, hence A⁻¹ = Σ (1/σₖ) uₖ vₖᵀ.
-    std::vector<double> sigma(n), u(n * n), vt(n * n), work(8 * n + 8);
+    const auto own = static_cast<std::size_t>(A.local_rows());
+    std::vector<double> sigma(n), u(n * n), vt(n * n), work(4 * n * n + 7 * n + 1), weights(n);
+    std::vector<int> integers(8 * n);
     const int rows = static_cast<int>(n), length = static_cast<int>(work.size());
     int error = 0;
-    dgesvd_("A", "A", &rows, &rows, dense.data(), &rows, sigma.data(), u.data(), &rows, vt.data(), &rows, work.data(),
-            &length, &error);
+    dgesdd_("A", &rows, &rows, dense.data(), &rows, sigma.data(), u.data(), &rows, vt.data(), &rows, work.data(),
+            &length, integers.data(), &error);
     if (error != 0) return;
     constexpr double vanishing = 1e-12;
-    is_singular_ = false;
-    inverse_.assign(static_cast<std::size_t>(A.local_rows()) * n, 0);
-    for (std::size_t k = 0; k < n; ++k) {
-        if (!(sigma[k] > vanishing)) {
-            is_singular_ = true;
-            continue;
-        }
-        for (std::size_t i = 0; i < static_cast<std::size_t>(A.local_rows()); ++i) {
-            const auto row = static_cast<std::size_t>(first) + i;
-            const double weight = scale[row] * u[k * n + row] / sigma[k];
-            for (std::size_t j = 0; j < n; ++j) inverse_[i * n + j] += weight * vt[j * n + k] * scale[j];
+    is_singular_ = std::ranges::any_of(sigma, [](double value) { return !(value > vanishing); });
+    inverse_.resize(own * n);
+    for (std::size_t i = 0; i < own; ++i) {
+        const auto row = static_cast<std::size_t>(first) + i;
+        for (std::size_t k = 0; k < n; ++k)
+            weights[k] = sigma[k] > vanishing ? scale[row] * u[k * n + row] / sigma[k] : 0;
+        for (std::size_t j = 0; j < n; ++j) {
+            double sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (std::size_t k = 0; k < n; ++k) sum += weights[k] * vt[j * n + k];
+            inverse_[i * n + j] = sum * scale[j];
         }
     }
     solved_rows_ = A.rows();

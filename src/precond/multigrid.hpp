@@ -20,9 +20,10 @@ struct CoarseLevel {
 };
 
 struct MultigridOptions {
-    int degree = 2;       ///< of the smoother's polynomial, before the coarser levels and after them
-    double ratio = 4;     ///< it damps from the largest eigenvalue of D⁻¹A down to that over this
-    bool single = false;  ///< the coefficients of all coarser levels and of P are rounded to single precision
+    int degree = 2;         ///< of the smoother's polynomial, before the coarser levels and after them
+    double ratio = 4;       ///< it damps from the largest eigenvalue of D⁻¹A down to that over this
+    Global coarsest = 100;  ///< a coarsest level of at most so many rows is solved
+    bool single = false;    ///< the coefficients of all coarser levels and of P are rounded to single precision
 };
 
 /// A V-cycle over given levels, smoothed by Chebyshev's polynomials in D⁻¹A (Adams, Brezina, Hu and Tuminaro 2003),
@@ -30,9 +31,6 @@ struct MultigridOptions {
 /// solved by every rank with its dense inverse, or pseudo-inverse. M is symmetric where A is.
 class Multigrid {
 public:
-    /// A level of more rows should be coarsened.
-    static constexpr Global most_solved = 100;
-
     /// Collective. A, the finest level, must outlive it.
     Multigrid(const CsrMatrix<double>& A, std::vector<CoarseLevel> coarser, const MultigridOptions& options);
 

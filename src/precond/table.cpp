@@ -66,6 +66,7 @@ constexpr OptionInfo amg_options[] = {
      .help = "how coarse rows are chosen; auto: pmis, the quicker to set up, above six nonzeros a row, else hmis",
      .choices = amg_coarsenings},
     {"per_row", 4, 0, 100, "entries of a row of the interpolation, at most; 0: any number", true},
+    {"coarsest", 100, 1, 2000, "merged: rows of a level that is solved with its dense inverse, at most", true},
     {"aggressive", 1, 0, 100, "levels of aggressive coarsening: less memory, more iterations", true},
     {"functions", 0, 0, 100, "unknowns at each point, one after the other; 0: as the pattern tells", true},
     {"sweeps", 1, 1, 100, "hypre: of smoothing, before and after", true}};

@@ -165,6 +165,23 @@ TEST_F(OnTheDevice, TransposedPreconditionersAreThoseOfTheProcessor) {
     }
 }
 
+/// No kernel of its own where a group of one column follows.
+TEST_F(OnTheDevice, JacobiIsAStatementOfTheGroupBehindIt) {
+    const auto A = problem(comm, "poisson2d:13x11");
+    const auto M = make_preconditioner("jacobi", A);
+    for (const int columns : {1, 2}) {
+        Trace trace;
+        SolveOptions options;
+        options.trace = &trace;
+        Values b(A, columns, random_values), x(A, columns);
+        const auto result = on_device(A, M.get(), b, x, options);
+        ASSERT_TRUE(result.converged());
+        const auto kernels = std::ranges::count(trace.spans(), std::string_view("diagonal"), &Trace::Span::name);
+        EXPECT_EQ(kernels > 0, columns > 1);
+        EXPECT_EQ(result.per_iteration.preconditionings, 1);
+    }
+}
+
 TEST_F(OnTheDevice, NewValuesOfTheMatrixReachThePreconditioner) {
     auto A = problem(comm, "poisson2d:13x11");
     for (const auto* const precond :

@@ -160,8 +160,8 @@ TEST(Multigrid, TakesAsManyIterationsAsBoomerAmgs) {
         const auto A = problem(comm, name);
         if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
         const int theirs = iterations(A, method, "amg:cycle=hypre");
-        for (const std::string options :
-             {"", ":degree=1", ":degree=3,ratio=10", ":precision=single", ":coarsen=pmis", ":coarsen=hmis"})
+        for (const std::string options : {"", ":degree=1", ":degree=3,ratio=10", ":precision=single", ":coarsen=pmis",
+                                          ":coarsen=hmis", ":coarsest=600"})
             EXPECT_LE(iterations(A, method, "amg" + options), 1.5 * theirs + 3) << name << ' ' << options;
     }
 }

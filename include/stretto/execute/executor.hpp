@@ -27,6 +27,7 @@ namespace stretto {
 /// - run_with(parts, product, dots, s…) does so behind a product, whose rows the statements take up while near:
 ///   product(work) hands on each row once (row_work.hpp). Asked for only of operators that have parts() > 0, which on a
 ///   device none need have.
+/// - takes_diagonals, where it has that: a statement may multiply a vector by another, element by element.
 /// - reserve(k) makes room for groups of k products of panels, so that no iteration allocates.
 /// - wait() returns when all that was run has been done; where run() does its work before it returns, it is nothing.
 /// - arrive(dots), which only an executor has whose run() may return before that, returns when the dot products that

@@ -187,16 +187,33 @@ private:
     template <class Product, class... S>
     void execute_with(const Product& product, double* dots, const S&... statements) {
         const auto& [A, x, y] = product;
-        if (A->parts() == 0 || executor_.formulation() == Formulation::basic) {
+        const bool merged = executor_.formulation() == Formulation::merged;
+        if (merged && A->parts() > 0) {
+            executor_.run_with(A->parts(), [&](const RowWork& work) { A->apply(x, y, work); }, dots, statements...);
+        } else if (!merged || !execute_within(product, dots, statements...)) {
             A->apply(x, y);
             return execute(dots, statements...);
         }
-        executor_.run_with(A->parts(), [&](const RowWork& work) { A->apply(x, y, work); }, dots, statements...);
         Pass cached;
         cached.read(x.data());
         cached.read(y.data());
         account(traffic_after(cached, Formulation::merged, statements...),
                 traffic_after<Said::unguarded>(cached, Formulation::merged, statements...));
+    }
+
+    /// A diagonal operator as a statement of the group, where the executor can; false: it is none, or has many columns.
+    template <class Product, class... S>
+    bool execute_within(const Product& product, double* dots, const S&... statements) {
+        if constexpr (requires { ExecutorFor<T>::takes_diagonals; }) {
+            const auto& [A, x, y] = product;
+            T* const diagonal = A->as_diagonal();
+            if (!diagonal || columns() > 1) return false;
+            using Term = VectorTerm<T>;
+            const Assign<stretto::Product<Term, Term>> multiply{y.data(), {{diagonal}, {x.data()}}};
+            A->within([&] { executor_.run(rows_, dots, multiply, statements...); });
+            return true;
+        }
+        return false;
     }
 
     void account(const Traffic& all, const Traffic& own) {

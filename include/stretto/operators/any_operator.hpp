@@ -39,6 +39,9 @@ struct OwnedOperator {
 ///   apply(x, y, work)      hands rows of y on as soon as they are there, each once (row_work.hpp), from parts() parts
 ///   start_apply(x, y)      returns with y's last parts in flight
 ///   residual(b, x, r)      r = b − A x with sums in twice the precision, for verification near rounding
+///   as_diagonal()          where its diagonal is, in the memory of vectors, where it is nothing else: a group may take
+///   it
+///                          up then; null: it is no such operator
 ///   varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
@@ -69,6 +72,7 @@ public:
                 { op.bytes(m) } -> std::convertible_to<double>;
             }, "an operator needs bytes(m) const: what one apply with m columns moves through memory; 0 if unknown");
         if constexpr (requires { op.varies(); }) varies_ = op.varies();
+        if constexpr (requires { op.as_diagonal(); }) diagonal_ = op.as_diagonal();
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
         if constexpr (requires { op.prepare_powers(1); }) {
             prepare_powers_ = [](const void* self, int h) { return static_cast<const Op*>(self)->prepare_powers(h); };
@@ -153,6 +157,7 @@ public:
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const { apply_transpose_(op_, x, y); }
     bool has_transpose() const { return !op_ || apply_transpose_; }
     bool varies() const { return varies_; }
+    T* as_diagonal() const { return diagonal_; }
     double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
     /// Rows on this rank, where the operator has a local_rows() that tells.
     std::optional<Index> local_rows() const { return local_rows_; }
@@ -171,6 +176,7 @@ private:
     void (*apply_powers_)(const void*, const Panel<T>&, int, int, const SmallMatrix<T>&) = nullptr;
     std::optional<Index> local_rows_;
     bool varies_ = false;
+    T* diagonal_ = nullptr;
 };
 
 template <class T>

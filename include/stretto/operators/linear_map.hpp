@@ -24,6 +24,13 @@ public:
         account([&] { op_.apply(x, y, work); });
     }
     int parts() const { return op_.parts(); }
+    /// Its diagonal, where it is nothing else and vectors are where a group can take it up: `work` does, in its own
+    /// pass.
+    T* as_diagonal() const { return op_.as_diagonal(); }
+    template <class Work>
+    void within(Work&& work) const {
+        account(work);
+    }
     bool has_transpose() const { return op_.has_transpose(); }
     /// The same, but what of y comes from other ranks may be in flight until what is returned has been waited for.
     [[nodiscard]] Pending start(MultiVector<T> x, MultiVector<T> y) const {

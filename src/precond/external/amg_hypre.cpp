@@ -25,6 +25,7 @@ public:
           cycle_(A, levels->coarse_levels(),
                  {.degree = static_cast<int>(options.number("degree")),
                   .ratio = options.number("ratio"),
+                  .coarsest = static_cast<Global>(options.number("coarsest")),
                   .single = options.choice("precision") == "single"}),
           remarks_(levels->remarks()) {
         remarks_.push_back(levels->complexities(all_sum(A.comm(), cycle_.stored())));
@@ -95,20 +96,21 @@ bool takes_pmis(const CsrMatrix<double>& A, std::string_view coarsen) {
 std::unique_ptr<Preconditioner> make_amg(const CsrMatrix<double>& A, const Options& options) {
     const bool own = options.choice("cycle") == "hypre";
     const auto whole = [&](std::string_view name) { return static_cast<int>(options.number(name)); };
+    constexpr Global few = 100;
     const bool told = options.number("functions") > 0;
     const int functions = told ? whole("functions") : unknowns_at_a_point(A);
     BoomerAmgOptions usual{.coarsen = takes_pmis(A, options.choice("coarsen")) ? BoomerAmg::pmis : BoomerAmg::hmis,
                            .interpolate = BoomerAmg::extended_i,
                            .most_per_row = whole("per_row"),
                            // In few rows hypre's multipass interpolation writes behind its arrays.
-                           .aggressive = A.rows() > Multigrid::most_solved ? whole("aggressive") : 0,
+                           .aggressive = A.rows() > few ? whole("aggressive") : 0,
                            .functions = functions,
                            .strong = options.number("strong")};
     if (own) {
         usual.relax = BoomerAmg::symmetric_l1_gauss_seidel;
         usual.sweeps = whole("sweeps");
     } else {
-        usual.most_coarsest = Multigrid::most_solved;
+        usual.most_coarsest = static_cast<Global>(options.number("coarsest"));
     }
     BoomerAmgOptions careful = usual;
     careful.coarsen = BoomerAmg::falgout;

@@ -34,6 +34,7 @@ class DeviceExecutor {
 public:
     using T = OnDevice<X, D>;
     using Memory = DeviceArray<X, D>;
+    static constexpr bool takes_diagonals = true;  ///< as a vector that others are multiplied by
 
     DeviceExecutor(int columns, int, Formulation formulation, Comm* = nullptr, Ledger* = nullptr)
         : columns_(columns), formulation_(formulation), raised_(1) {
