@@ -59,7 +59,7 @@ void add(Parts& to, const std::vector<HMatrixPanel>& panels, const std::byte* va
         const Index floats = p.columns.in_double + p.columns.in_single;
         each_kind(p.columns, [&]<class S>(Index first, Index count, std::size_t offset) {
             const std::byte* scales = nullptr;
-            if constexpr (std::integral<S>)
+            if (std::integral<S> && values)
                 scales = values + p.scales + sizeof(float) * static_cast<std::size_t>(first - floats);
             to.push_back({p.at + offset, p.columns.slab_bytes(), p.row, p.rows, p.col + first, count, stored_as(S{}),
                           scales, products});
