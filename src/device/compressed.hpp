@@ -25,33 +25,48 @@ struct RowStarts {
     }
 };
 
+/// What is multiplied in compressed rows: columns from `rows` on are the halo's.
+template <class X, class D, class Values>
+struct CompressedFactors {
+    const OnDevice<std::int64_t, D>* start;
+    const OnDevice<Index, D>*row, *entry_columns;
+    Values values;
+    const OnDevice<X, D>*x, *halo;
+    Index rows;
+
+    /// The factor of an entry in column j of x.
+    template <class Block, class Columns>
+    STRETTO_KERNEL const OnDevice<X, D>* factor(Block& block, std::int64_t entry, int j, Columns columns) const {
+        const Index column = block.at(entry_columns + entry);
+        return column < rows ? x + place_of(column, j, columns) : halo + place_of(column - rows, j, columns);
+    }
+    template <class Block>
+    STRETTO_KERNEL X value(Block& block, std::int64_t entry) const {
+        return values.at(block, static_cast<std::size_t>(entry));
+    }
+};
+
 /// A x in compressed rows, each for Work (row_work.hpp): threads beside each other have the columns of one row, so that
 /// they share its entries.
 template <class X, class D, class Values, class Work, int neighbours>
 struct CompressedRowsElement {
     static constexpr std::string_view name = "product, compressed rows";
     static constexpr int width = neighbours;
-    const OnDevice<std::int64_t, D>* start;
-    const OnDevice<Index, D>*row, *entry_columns;
-    Values values;
-    const OnDevice<X, D>*x, *halo;
+    CompressedFactors<X, D, Values> of;
     Work work;
-    Index rows;
 
     template <class Block, class Columns>
     STRETTO_KERNEL void operator()(Block& block, Index place, int j, Columns columns) const {
-        const std::int64_t end = block.at(start + place + 1);
+        const std::int64_t end = block.at(of.start + place + 1);
         X sums[width] = {};
-        for (std::int64_t k = block.at(start + place); k < end; ++k) {
-            const Index column = block.at(entry_columns + k);
-            const X value = values.at(block, static_cast<std::size_t>(k));
+        for (std::int64_t k = block.at(of.start + place); k < end; ++k) {
+            const X value = of.value(block, k);
             X factors[width];
-            load(block, column < rows ? x + place_of(column, j, columns) : halo + place_of(column - rows, j, columns),
-                 factors);
+            load(block, of.factor(block, k, j, columns), factors);
             STRETTO_UNROLL
             for (int q = 0; q < width; ++q) sums[q] += value * factors[q];
         }
-        work(block, block.at(row + place), j, columns, sums);
+        work(block, block.at(of.row + place), j, columns, sums);
     }
 };
 
@@ -60,12 +75,8 @@ template <class X, class D, class Values, class Work>
 struct SharedRowsKernel {
     static constexpr std::string_view name = "product, rows that lanes share";
     static constexpr int lanes_of_warp = 32;
-    const OnDevice<std::int64_t, D>* start;
-    const OnDevice<Index, D>*row, *entry_columns;
-    Values values;
-    const OnDevice<X, D>*x, *halo;
+    CompressedFactors<X, D, Values> of;
     Work work;
-    Index rows;
     int columns, lines, lanes;  // lines: rows and columns together; lanes: of each
 
     Launch launch() const {
@@ -88,13 +99,9 @@ struct SharedRowsKernel {
             X sum{};
             if (line < lines) {
                 const int place = line / columns, column = line - place * columns;
-                const std::int64_t end = block.at(start + place + 1);
-                for (std::int64_t k = block.at(start + place) + t % lanes_of_warp / apart; k < end; k += lanes) {
-                    const Index of = block.at(entry_columns + k);
-                    sum += values.at(block, static_cast<std::size_t>(k)) *
-                           block.at(of < rows ? x + place_of(of, column, columns)
-                                              : halo + place_of(of - rows, column, columns));
-                }
+                const std::int64_t end = block.at(of.start + place + 1);
+                for (std::int64_t k = block.at(of.start + place) + t % lanes_of_warp / apart; k < end; k += lanes)
+                    sum += of.value(block, k) * block.at(of.factor(block, k, column, columns));
             }
             kept[t].of[0] = sum;
         });
@@ -102,7 +109,7 @@ struct SharedRowsKernel {
         block.each([&](int t) {
             const int line = line_of(t), place = line / columns;
             if (t % lanes_of_warp < apart && line < lines)
-                work(block, block.at(row + place), line - place * columns, columns, kept[t].of);
+                work(block, block.at(of.row + place), line - place * columns, columns, kept[t].of);
         });
     }
 };
@@ -155,25 +162,15 @@ public:
     void multiply(const OnDevice<X, D>* x, const OnDevice<X, D>* halo, const Work& work, Index rows, int m) const {
         if (row_.size() == 0) return;
         values_.visit([&]<class Values>(const Values& values) {
+            const CompressedFactors<X, D, Values> of{start_.data(), row_.data(), columns_.data(), values, x,
+                                                     halo,          rows};
             if (lanes_ > 1) {
-                const SharedRowsKernel<X, D, Values, Work> kernel{start_.data(),
-                                                                  row_.data(),
-                                                                  columns_.data(),
-                                                                  values,
-                                                                  x,
-                                                                  halo,
-                                                                  work,
-                                                                  rows,
-                                                                  m,
-                                                                  static_cast<int>(row_.size()) * m,
-                                                                  lanes_};
+                const int lines = static_cast<int>(row_.size()) * m;
+                const SharedRowsKernel<X, D, Values, Work> kernel{of, work, m, lines, lanes_};
                 return D::launch(kernel, kernel.launch());
             }
             with_neighbours(m, [&]<int width>() {
-                for_each_row_on_device<D>(
-                    row_.size(), m,
-                    CompressedRowsElement<X, D, Values, Work, width>{start_.data(), row_.data(), columns_.data(),
-                                                                     values, x, halo, work, rows});
+                for_each_row_on_device<D>(row_.size(), m, CompressedRowsElement<X, D, Values, Work, width>{of, work});
             });
         });
     }

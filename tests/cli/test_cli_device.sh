@@ -13,6 +13,8 @@ as_processor() {
   python ones x.mtx
 }
 
+"$STRETTO" solve poisson2d:3 --method cg --precond amg >/dev/null 2>&1 && amg=1 || amg=0  # where hypre is
+
 for ranks in 1 2 3; do
   for method in cg pipelined_cg deep_pipelined_cg; do
     check "$method on $ranks ranks" as_processor $ranks solve poisson3d:10 --rhs 'A*ones' --method $method --precond jacobi \
@@ -26,6 +28,9 @@ for ranks in 1 2 3; do
     check "$precond on $ranks ranks" as_processor $ranks solve poisson3d:10 --rhs 'A*ones' --method pipelined_cg \
       --precond $precond --rtol 1e-10
   done
+  if ((amg)); then
+    check "amg on $ranks ranks" as_processor $ranks solve poisson3d:10 --rhs 'A*ones' --method cg --precond amg --rtol 1e-10
+  fi
   check "sai on $ranks ranks" as_processor $ranks solve convdiff2d:20 --rhs 'A*ones' --method bicgstab \
     --precond block_jacobi:sai --rtol 1e-10
   check "rows that moved, on $ranks ranks" as_processor $ranks solve poisson2d:12 --rhs 'A*ones' --method cg \
@@ -76,6 +81,10 @@ check "are for devices" says err '--schemes is for products on a device'
 check "another preconditioner" exits 2 1 solve poisson2d:9 --method cg --precond block_jacobi:ic0 --device emulated
 check "is named" says err '--precond block_jacobi:ic0 is not there on the device emulated'
 check "with what to ask for" says err 'ask for --precond block_jacobi:inner=ic0,blocks=2 or more'
+if ((amg)); then
+  check "hypre's cycle" exits 2 2 solve poisson2d:9 --method cg --precond amg:cycle=hypre --device emulated
+  check "is named, too" says err 'ask for --precond amg without cycle=hypre'
+fi
 check "equilibrate" exits 2 1 solve poisson2d:9 --method cg --prepare equilibrate --device emulated
 check "is named" says err '--prepare equilibrate is not for the device emulated'
 check "no such device" exits 2 1 solve poisson2d:9 --method cg --device gpu
