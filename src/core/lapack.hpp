@@ -31,7 +31,12 @@ void dgesdd_(const char* want, const int* m, const int* n, double* a, const int*
 /// P A = L U.
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
 
+void zgetrf_(const int* m, const int* n, std::complex<double>* a, const int* lda, int* pivots, int* info);
+
 /// A⁻¹ from these factors, in their place.
 void dgetri_(const int* n, double* a, const int* lda, const int* pivots, double* work, const int* size, int* info);
+
+void zgetri_(const int* n, std::complex<double>* a, const int* lda, const int* pivots, std::complex<double>* work,
+             const int* size, int* info);
 
 }  // extern "C"

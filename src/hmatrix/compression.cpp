@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "columns.hpp"
 #include "stretto/core/error.hpp"
 
 namespace stretto {
@@ -22,10 +23,12 @@ int profitable(std::size_t rows, std::size_t cols) { return static_cast<int>(row
 
 }  // namespace
 
-HMatrix::Compression::Compression(const ClusterTree& tree, const Fill& fill, const HMatrixOptions& options)
+template <class T>
+HMatrix::Compression<T>::Compression(const ClusterTree& tree, const FillOf<T>& fill, const HMatrixOptions& options)
     : tree_(tree), fill_(fill), options_(options), workspaces_(static_cast<std::size_t>(options.threads)) {}
 
-std::byte* HMatrix::Compression::Workspace::take(std::size_t bytes) {
+template <class T>
+std::byte* HMatrix::Compression<T>::Workspace::take(std::size_t bytes) {
     // Twice as large each time: a small matrix wastes little, a large one has huge pages.
     constexpr std::size_t first = std::size_t{1} << 18, largest = std::size_t{1} << 26;
     if (bytes == 0) return nullptr;
@@ -38,16 +41,18 @@ std::byte* HMatrix::Compression::Workspace::take(std::size_t bytes) {
     return panels.back().data() + panels.back().size() - left - bytes;
 }
 
-PanelColumns HMatrix::Compression::dense_columns(Index rows, Index cols) const {
+template <class T>
+PanelColumns HMatrix::Compression<T>::dense_columns(Index rows, Index cols) const {
     const double epsilon = options_.epsilon;
     if (options_.precision == Precision::automatic && error_in_16_bits(rows) <= dense_part * epsilon)
-        return {.in_16_bits = cols};
+        return {.in_16_bits = cols * parts};
     if (options_.precision != Precision::double_only && unit_single <= single_part(epsilon) * epsilon)
-        return {.in_single = cols};
-    return {.in_double = cols};
+        return {.in_single = cols * parts};
+    return {.in_double = cols * parts};
 }
 
-std::vector<double> HMatrix::Compression::guess_bytes(const std::vector<ClusterPair>& pairs) const {
+template <class T>
+std::vector<double> HMatrix::Compression<T>::guess_bytes(const std::vector<ClusterPair>& pairs) const {
     static constexpr std::size_t blocks = 8, most = 128;
     std::vector<std::vector<ClusterPair>> classes(34);
     for (const auto& pair : pairs)
@@ -71,7 +76,7 @@ std::vector<double> HMatrix::Compression::guess_bytes(const std::vector<ClusterP
         Workspace own;
         own.cross.begin(fill_, rows, cols, options_.pivoting);
         own.cross.run(cross_part * options_.epsilon, limit);
-        (void)recompress(cross_part * options_.epsilon, limit, own);
+        recompress(cross_part * options_.epsilon, limit, own);
         found[k] = own.rounding.columns().slab_bytes() / panel_rows;
     });
     for (std::size_t k = 0; k < chosen.size(); ++k)
@@ -80,8 +85,9 @@ std::vector<double> HMatrix::Compression::guess_bytes(const std::vector<ClusterP
     return bytes;
 }
 
-std::vector<HMatrix::Piece> HMatrix::Compression::run(const std::vector<ClusterPair>& pairs, Index begin, Index end,
-                                                      const std::vector<double>& costs) {
+template <class T>
+std::vector<HMatrix::Piece> HMatrix::Compression<T>::run(const std::vector<ClusterPair>& pairs, Index begin, Index end,
+                                                         const std::vector<double>& costs) {
     begin_ = begin;
     end_ = end;
     all_ = std::accumulate(costs.begin(), costs.end(), 0.0);
@@ -109,7 +115,8 @@ std::vector<HMatrix::Piece> HMatrix::Compression::run(const std::vector<ClusterP
     return result;
 }
 
-void HMatrix::Compression::done(double cost, std::size_t thread) {
+template <class T>
+void HMatrix::Compression<T>::done(double cost, std::size_t thread) {
     if (!options_.progress) return;
     done_.fetch_add(cost, std::memory_order_relaxed);
     if (thread == 0) options_.progress(all_ > 0 ? std::min(1.0, done_ / all_) : 1);
@@ -117,8 +124,9 @@ void HMatrix::Compression::done(double cost, std::size_t thread) {
 
 /// Sons are mirrored where the whole block is: of one that other ranks have a part of, the mirror image is a block of
 /// its own.
-void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool admissible, bool mirrored,
-                                    Workspace& own) {
+template <class T>
+void HMatrix::Compression<T>::compress(const Cluster& s, const Cluster& t, bool admissible, bool mirrored,
+                                       Workspace& own) {
     Piece piece{.row = std::max(s.begin, begin_),
                 .rows = 0,
                 .col = t.begin,
@@ -132,7 +140,7 @@ void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool adm
     const auto rows = numbers(piece.row, piece.row + piece.rows), cols = numbers(t.begin, t.end);
     if (admissible && !low_rank(rows, cols, own, piece)) {
         ++refilled_;
-        if (piece.size() > small_block && !(s.leaf() && t.leaf())) {
+        if (rows.size() * cols.size() > small_block && !(s.leaf() && t.leaf())) {
             for (const Index u : s.leaf() ? std::vector<Index>{} : std::vector{s.sons[0], s.sons[1]})
                 for (const Index v : t.leaf() ? std::vector<Index>{} : std::vector{t.sons[0], t.sons[1]})
                     compress(tree_[u], tree_[v], true, mirrored, own);
@@ -156,31 +164,38 @@ void HMatrix::Compression::compress(const Cluster& s, const Cluster& t, bool adm
 }
 
 /// The smallest factors, in the shortest numbers, where the crosses err by `error`.
-const Factors& HMatrix::Compression::recompress(double error, int most, Workspace& own) const {
+template <class T>
+void HMatrix::Compression<T>::recompress(double error, int most, Workspace& own) const {
     const double epsilon = options_.epsilon;
     const bool automatic = options_.precision == Precision::automatic;
     const double rounding = epsilon * (automatic ? rounded_part : single_part(epsilon));
-    const Factors& factors = own.recompress(own.cross.factors(), epsilon - error - rounding, most);
+    const Factors<T>& found = own.recompress(own.cross.factors(), epsilon - error - rounding, most);
+    own.factors = {found.rows,
+                   found.cols,
+                   found.rank,
+                   parts,
+                   real_columns(found.U, found.rows, own.real_U),
+                   real_columns(found.V, found.cols, own.real_V)};
     const double norm = own.recompress.norm();
-    if (!std::isfinite(norm)) return factors;
-    const bool fits = fits_single(norm, static_cast<std::size_t>(factors.rank) * (factors.rows + factors.cols));
+    if (!std::isfinite(norm)) return;
+    const bool fits = fits_single(norm, own.factors.U.size() + own.factors.V.size());
     if (!fits || options_.precision == Precision::double_only)
-        own.rounding.choose(factors, 0, 1);
+        own.rounding.choose(own.factors, 0, 1);
     else if (automatic)
-        own.rounding.choose(factors, norm * std::max(rounding, epsilon - error - own.recompress.dropped()),
+        own.rounding.choose(own.factors, norm * std::max(rounding, epsilon - error - own.recompress.dropped()),
                             own.recompress.cosines());
     else
-        own.rounding.choose_single(factors, norm * rounding);
-    return factors;
+        own.rounding.choose_single(own.factors, norm * rounding);
 }
 
 /// Whether the block has a low rank that keeps ε.
-bool HMatrix::Compression::low_rank(std::span<const Index> rows, std::span<const Index> cols, Workspace& own,
-                                    Piece& piece) const {
+template <class T>
+bool HMatrix::Compression<T>::low_rank(std::span<const Index> rows, std::span<const Index> cols, Workspace& own,
+                                       Piece& piece) const {
     const double epsilon = options_.epsilon;
     const int most = options_.max_rank > 0 ? options_.max_rank : profitable(rows.size(), cols.size());
     const bool whole = options_.max_rank == 0 && rows.size() * cols.size() <= small_block;
-    auto& [block, cross, recompression, rounding, panels, left, pieces] = own;
+    auto& [block, cross, recompression, real, real_U, real_V, rounding, panels, left, pieces] = own;
     double error = cross_part * epsilon;
     if (whole) {
         block.resize(rows.size() * cols.size());
@@ -193,11 +208,11 @@ bool HMatrix::Compression::low_rank(std::span<const Index> rows, std::span<const
     }
     for (int attempt = 0;; ++attempt) {
         if (options_.max_rank == 0 && cross.factors().rank >= most) return false;
-        const Factors& factors = recompress(error, most, own);
+        recompress(error, most, own);
         if (!std::isfinite(recompression.norm())) return false;
         if (!whole) {
             const auto seed = static_cast<std::uint64_t>(piece.row) << 32 | static_cast<std::uint64_t>(piece.col);
-            const auto sampled = sampled_error(fill_, rows, cols, factors, sample, seed);
+            const auto sampled = sampled_error(fill_, rows, cols, recompression.factors(), sample, seed);
             if (!std::isfinite(sampled.error)) return false;
             const double rounded = recompression.norm() > 0 ? rounding.error() / recompression.norm() : 0;
             if (options_.max_rank == 0 && sampled.error > (epsilon - rounded) * sampled.norm) {
@@ -206,39 +221,44 @@ bool HMatrix::Compression::low_rank(std::span<const Index> rows, std::span<const
                 continue;
             }
         }
-        piece.rank = factors.rank;
+        piece.rank = real.rank;
         piece.columns = rounding.columns();
         const std::size_t of_U = piece.columns.bytes(piece.rows);
         std::byte* const to = own.take(of_U + piece.columns.bytes(piece.cols));
-        write_panel(factors.U.data(), rows.size(), piece.columns, to);
-        write_panel(factors.V.data(), cols.size(), piece.columns, to + of_U);
+        write_panel(real.U.data(), rows.size(), piece.columns, to);
+        write_panel(real.V.data(), cols.size(), piece.columns, to + of_U);
         piece.panels = to;
         return true;
     }
 }
 
-bool HMatrix::Compression::fill(const Piece& piece, std::byte* to, std::vector<double>& scratch) const {
+template <class T>
+bool HMatrix::Compression<T>::fill(const Piece& piece, std::byte* to, std::vector<T>& scratch) const {
     const auto rows = numbers(piece.row, piece.row + piece.rows), cols = numbers(piece.col, piece.col + piece.cols);
     scratch.resize(rows.size() * cols.size());
     fill_(rows, cols, scratch.data());
-    double squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (std::size_t k = 0; k < scratch.size(); ++k) squares += scratch[k] * scratch[k];
+    const double squares = columns::squared_norm(scratch.data(), scratch.size());
     if (!std::isfinite(squares)) not_finite(rows, cols);
     if (piece.columns.in_double == 0 && !fits_single(std::sqrt(squares), scratch.size())) return false;
-    write_panel(scratch.data(), rows.size(), piece.columns, to);
+    std::vector<double> apart;
+    write_panel(real_columns(scratch, rows.size(), apart).data(), rows.size(), piece.columns, to);
     return true;
 }
 
-void HMatrix::Compression::not_finite(std::span<const Index> rows, std::span<const Index> cols) const {
-    double value = 0;
+template <class T>
+void HMatrix::Compression<T>::not_finite(std::span<const Index> rows, std::span<const Index> cols) const {
+    T value{};
     for (const Index row : rows)
         for (const Index col : cols) {
             fill_({&row, 1}, {&col, 1}, &value);
-            if (!std::isfinite(value))
-                throw InputError(fmt::format("the kernel is {} at points {} and {}", value, row + 1, col + 1));
+            for (const double part : {std::real(value), std::imag(value)})
+                if (!std::isfinite(part))
+                    throw InputError(fmt::format("the kernel is {} at points {} and {}", part, row + 1, col + 1));
         }
     throw InputError("the kernel's values are too large");
 }
+
+template class HMatrix::Compression<double>;
+template class HMatrix::Compression<std::complex<double>>;
 
 }  // namespace stretto

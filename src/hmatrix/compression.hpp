@@ -27,17 +27,20 @@ struct HMatrix::Piece {
     bool mirrored;
     const std::byte* panels;  // of U and then V; none of a dense block, which is filled where it is to stand
 
+    /// Real numbers that are stored.
     std::size_t size() const {
-        return rank < 0
-                   ? static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)
-                   : static_cast<std::size_t>(rank) * (static_cast<std::size_t>(rows) + static_cast<std::size_t>(cols));
+        return static_cast<std::size_t>(columns.all()) *
+               (static_cast<std::size_t>(rows) + static_cast<std::size_t>(rank < 0 ? 0 : cols));
     }
 };
 
 /// Compresses the blocks of this rank's rows. Owns the panels of low-rank blocks.
+template <class T>
 class HMatrix::Compression {
 public:
-    Compression(const ClusterTree& tree, const Fill& fill, const HMatrixOptions& options);
+    static constexpr Index parts = reals_in<T>;
+
+    Compression(const ClusterTree& tree, const FillOf<T>& fill, const HMatrixOptions& options);
 
     /// What a row of U or V takes in the mean, in bytes, by size_class of blocks: from a few blocks of each, thinned
     /// out to few rows and columns.
@@ -49,7 +52,7 @@ public:
 
     /// Fills a dense block as a panel. False: only double precision can hold it. Throws InputError where an entry is
     /// not finite.
-    bool fill(const Piece& piece, std::byte* to, std::vector<double>& scratch) const;
+    bool fill(const Piece& piece, std::byte* to, std::vector<T>& scratch) const;
 
     /// work(k, thread) for every k, dealt to threads as they are free. Rethrows what one of them threw.
     template <class Work>
@@ -79,9 +82,11 @@ public:
 private:
     /// What a thread needs again and again.
     struct Workspace {
-        std::vector<double> block;
-        CrossApproximation cross;
-        Recompression recompress;
+        std::vector<T> block;
+        CrossApproximation<T> cross;
+        Recompression<T> recompress;
+        RealFactors factors;                 // of recompress
+        std::vector<double> real_U, real_V;  // of complex ones
         Rounding rounding;
         std::vector<Buffer<std::byte>> panels;
         std::size_t left = 0;  // bytes, of the last buffer
@@ -95,11 +100,11 @@ private:
     }
     void compress(const Cluster& s, const Cluster& t, bool admissible, bool mirrored, Workspace& own);
     bool low_rank(std::span<const Index> rows, std::span<const Index> cols, Workspace& own, Piece& piece) const;
-    const Factors& recompress(double error, int most, Workspace& own) const;
+    void recompress(double error, int most, Workspace& own) const;
     [[noreturn]] void not_finite(std::span<const Index> rows, std::span<const Index> cols) const;
 
     const ClusterTree& tree_;
-    const Fill& fill_;
+    const FillOf<T>& fill_;
     const HMatrixOptions& options_;
     Index begin_ = 0, end_ = 0;
     double all_ = 0;  // costs

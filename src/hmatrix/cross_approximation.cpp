@@ -4,6 +4,7 @@
 
 #include "columns.hpp"
 #include "stretto/hmatrix/low_rank.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -35,6 +36,17 @@ double subtract_cross(double* B, const double* u, const double* v, std::size_t r
     return sum;
 }
 
+using Complex = std::complex<double>;
+
+double subtract_cross(Complex* B, const Complex* u, const Complex* v, std::size_t rows, std::size_t cols) {
+    double sum = 0;
+    for (std::size_t j = 0; j < cols; ++j) {
+        subtract_some<1>(u, rows, v + j, 1, B + j * rows, rows);
+        sum += squared_norm(B + j * rows, rows);
+    }
+    return sum;
+}
+
 /// The place of the largest |value| of those that are open; past the end where all of them are zero.
 std::size_t largest(const std::vector<double>& values, const std::vector<double>& open) {
     typedef long long Places __attribute__((vector_size(8 * width)));
@@ -61,9 +73,25 @@ std::size_t largest(const std::vector<double>& values, const std::vector<double>
     return place;
 }
 
+std::size_t largest(const std::vector<Complex>& values, const std::vector<double>& open) {
+    std::size_t place = values.size();
+    double best = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (const double square = std::norm(values[i]) * open[i]; square > best) {
+            best = square;
+            place = i;
+        }
+    return place;
+}
+
+/// |value| as far as comparing goes, without a square root.
+double size_of(double value) { return std::abs(value); }
+double size_of(Complex value) { return std::norm(value); }
+
 }  // namespace
 
-void CrossApproximation::clear(std::size_t rows, std::size_t cols) {
+template <class T>
+void CrossApproximation<T>::clear(std::size_t rows, std::size_t cols) {
     UV_.rows = rows;
     UV_.cols = cols;
     UV_.rank = 0;
@@ -76,8 +104,9 @@ void CrossApproximation::clear(std::size_t rows, std::size_t cols) {
     col_.resize(rows);
 }
 
-void CrossApproximation::begin(const Fill& fill, std::span<const Index> rows, std::span<const Index> cols,
-                               Pivoting pivoting) {
+template <class T>
+void CrossApproximation<T>::begin(const FillOf<T>& fill, std::span<const Index> rows, std::span<const Index> cols,
+                                  Pivoting pivoting) {
     fill_ = &fill;
     rows_ = rows;
     cols_ = cols;
@@ -85,29 +114,32 @@ void CrossApproximation::begin(const Fill& fill, std::span<const Index> rows, st
     clear(rows.size(), cols.size());
 }
 
-void CrossApproximation::residual_row(std::size_t i, double* row) const {
+template <class T>
+void CrossApproximation<T>::residual_row(std::size_t i, T* row) const {
     (*fill_)(rows_.subspan(i, 1), cols_, row);
     subtract(UV_.V.data(), cols_.size(), static_cast<std::size_t>(UV_.rank), UV_.U.data() + i, rows_.size(), row,
              cols_.size());
 }
 
-void CrossApproximation::residual_col(std::size_t j, double* col) const {
+template <class T>
+void CrossApproximation<T>::residual_col(std::size_t j, T* col) const {
     (*fill_)(rows_, cols_.subspan(j, 1), col);
     subtract(UV_.U.data(), rows_.size(), static_cast<std::size_t>(UV_.rank), UV_.V.data() + j, cols_.size(), col,
              rows_.size());
 }
 
 /// Adds the cross col_ row_ᵀ / pivot; true: it was small.
-bool CrossApproximation::add(double epsilon, double pivot) {
+template <class T>
+bool CrossApproximation<T>::add(double epsilon, T pivot) {
     const std::size_t m = rows_.size(), n = cols_.size(), k = static_cast<std::size_t>(UV_.rank);
-    for (double& value : row_) value /= pivot;
-    const double uu = sum_of_products(col_.data(), col_.data(), m), vv = sum_of_products(row_.data(), row_.data(), n);
+    for (T& value : row_) value /= pivot;
+    const double uu = columns::squared_norm(col_.data(), m), vv = columns::squared_norm(row_.data(), n);
     // Of a small cross the products with the others change the norm by a hundredth, which stops no cross earlier.
     constexpr double small = 1e-4;
     if (uu * vv > small * squared_norm_)
         for (std::size_t l = 0; l < k; ++l)
             squared_norm_ +=
-                2 * sum_of_products(&UV_.U[l * m], col_.data(), m) * sum_of_products(&UV_.V[l * n], row_.data(), n);
+                2 * real_part(product(inner(&UV_.U[l * m], col_.data(), m), inner(&UV_.V[l * n], row_.data(), n)));
     squared_norm_ += uu * vv;
     UV_.U.insert(UV_.U.end(), col_.begin(), col_.end());
     UV_.V.insert(UV_.V.end(), row_.begin(), row_.end());
@@ -115,20 +147,23 @@ bool CrossApproximation::add(double epsilon, double pivot) {
     return uu * vv <= epsilon * epsilon * squared_norm_;
 }
 
-std::size_t CrossApproximation::unused_row(std::size_t from) const {
+template <class T>
+std::size_t CrossApproximation<T>::unused_row(std::size_t from) const {
     for (std::size_t k = 0; k < rows_.size(); ++k)
         if (const std::size_t i = (from + k) % rows_.size(); row_open_[i] > 0) return i;
     return rows_.size();
 }
 
-void CrossApproximation::run(double epsilon, int most, std::size_t first) {
+template <class T>
+void CrossApproximation<T>::run(double epsilon, int most, std::size_t first) {
     if (pivoting_ == Pivoting::aca || first != automatic)
         run_aca(epsilon, most, first == automatic ? rows_.size() / 2 : first);
     else
         run_aca_plus(epsilon, most);
 }
 
-void CrossApproximation::run_aca(double epsilon, int most, std::size_t row) {
+template <class T>
+void CrossApproximation<T>::run_aca(double epsilon, int most, std::size_t row) {
     // A zero row says nothing of the others: so many of them are tried, far from each other.
     constexpr int tries = 8;
     for (int zeros = 0; UV_.rank < most && (row = unused_row(row)) < rows_.size();) {
@@ -147,7 +182,8 @@ void CrossApproximation::run_aca(double epsilon, int most, std::size_t row) {
     }
 }
 
-void CrossApproximation::run_aca_plus(double epsilon, int most) {
+template <class T>
+void CrossApproximation<T>::run_aca_plus(double epsilon, int most) {
     const std::size_t m = rows_.size(), n = cols_.size();
     auto &reference_col = reference_col_, &reference_row = reference_row_;
     reference_col.resize(m);
@@ -162,7 +198,7 @@ void CrossApproximation::run_aca_plus(double epsilon, int most) {
     const auto choose_row = [&] {  // where the reference column says least
         row = m;
         for (std::size_t i = 0; i < m; ++i)
-            if (row_open_[i] > 0 && (row == m || std::abs(reference_col[i]) < std::abs(reference_col[row]))) row = i;
+            if (row_open_[i] > 0 && (row == m || size_of(reference_col[i]) < size_of(reference_col[row]))) row = i;
         if (row < m) residual_row(row, reference_row.data());
         return row < m;
     };
@@ -170,7 +206,7 @@ void CrossApproximation::run_aca_plus(double epsilon, int most) {
     while (UV_.rank < most) {
         std::size_t i = largest(reference_col, row_open_), j = largest(reference_row, col_open_);
         if (i == m && j == n) return run_aca(epsilon, most, m / 2);
-        if (j == n || (i < m && std::abs(reference_col[i]) > std::abs(reference_row[j]))) {
+        if (j == n || (i < m && size_of(reference_col[i]) > size_of(reference_row[j]))) {
             residual_row(i, row_.data());
             j = largest(row_, col_open_);
             if (j == n) return;
@@ -197,10 +233,11 @@ void CrossApproximation::run_aca_plus(double epsilon, int most) {
     }
 }
 
-double CrossApproximation::run_whole(std::span<double> block, std::size_t rows, std::size_t cols, double epsilon,
-                                     int most) {
+template <class T>
+double CrossApproximation<T>::run_whole(std::span<T> block, std::size_t rows, std::size_t cols, double epsilon,
+                                        int most) {
     clear(rows, cols);
-    const double squared = sum_of_products(block.data(), block.data(), block.size());
+    const double squared = columns::squared_norm(block.data(), block.size());
     double left = squared;
     for (std::size_t i = rows / 2; left > epsilon * epsilon * squared && UV_.rank < most;) {
         const auto take_row = [&] {
@@ -212,17 +249,17 @@ double CrossApproximation::run_whole(std::span<double> block, std::size_t rows, 
             j = largest(row_, col_open_);
         }
         if (j == cols) {  // a zero row says nothing of the others
-            const auto most_of_all = std::ranges::max_element(block, {}, [](double v) { return std::abs(v); });
+            const auto most_of_all = std::ranges::max_element(block, {}, [](T v) { return size_of(v); });
             const auto at = static_cast<std::size_t>(most_of_all - block.begin());
             i = at % rows;
             j = at / rows;
             take_row();
-            if (!(std::abs(row_[j]) > 0)) return left > 0 ? NAN : 0;
+            if (!(size_of(row_[j]) > 0)) return left > 0 ? NAN : 0;
         }
         row_open_[i] = col_open_[j] = 0;
         std::copy_n(&block[j * rows], rows, col_.begin());
-        const double inverse = 1 / row_[j];
-        for (double& value : row_) value *= inverse;
+        const T inverse = 1.0 / row_[j];
+        for (T& value : row_) value = product(value, inverse);
         left = subtract_cross(block.data(), col_.data(), row_.data(), rows, cols);
         UV_.U.insert(UV_.U.end(), col_.begin(), col_.end());
         UV_.V.insert(UV_.V.end(), row_.begin(), row_.end());
@@ -231,5 +268,8 @@ double CrossApproximation::run_whole(std::span<double> block, std::size_t rows, 
     }
     return squared > 0 ? std::sqrt(left / squared) : squared;
 }
+
+template class CrossApproximation<double>;
+template class CrossApproximation<std::complex<double>>;
 
 }  // namespace stretto

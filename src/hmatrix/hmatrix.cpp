@@ -18,16 +18,32 @@ constexpr Index gap_worth_a_message = 256;  // rows that are sent although nobod
 
 HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const HMatrixOptions& options)
     : comm_(&comm),
+      parts_(1),
       tree_(geometry, options.leaf, options.bisection),
       threads_(options.threads),
       epsilon_(options.epsilon) {
+    make(fill, options);
+}
+
+HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const ComplexFill& fill, const HMatrixOptions& options)
+    : comm_(&comm),
+      parts_(2),
+      tree_(geometry, options.leaf, options.bisection),
+      threads_(options.threads),
+      epsilon_(options.epsilon) {
+    make(fill, options);
+}
+
+template <class T>
+void HMatrix::make(const FillOf<T>& fill, const HMatrixOptions& options) {
+    Comm& comm = *comm_;
     if (!(options.epsilon > 0 && options.epsilon < 1))
         throw InputError(
             fmt::format("the tolerance of a hierarchical matrix is between 0 and 1, not {}", options.epsilon));
     if (!(options.eta > 0)) throw InputError(fmt::format("eta={}: it must be above 0", options.eta));
     const auto start = Clock::now();
     const auto pairs = block_list(tree_, options.eta);
-    Compression compression(tree_, fill, options);
+    Compression<T> compression(tree_, fill, options);
     std::vector<double> bytes_of_row;
     agree(comm, [&] { bytes_of_row = compression.guess_bytes(pairs); });
     if (options.partition)
@@ -108,7 +124,8 @@ void HMatrix::take_stock(const std::vector<Piece>& pieces, Global refilled) {
 }
 
 /// Rows of every rank: whole leaves, at equal costs as far as that goes.
-void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const Compression& compression,
+template <class T>
+void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const Compression<T>& compression,
                        const std::vector<double>& bytes_of_row) {
     // The cost of a row as differences from the row before.
     std::vector<double> cost(static_cast<std::size_t>(tree_.size()) + 1, 0.0);
@@ -140,9 +157,10 @@ void HMatrix::cut_rows(const std::vector<ClusterPair>& pairs, const Compression&
 
 /// Puts the values where products will read them. False: some dense blocks fit into double precision alone, and are
 /// marked so.
+template <class T>
 bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPanel>& panels,
-                          Compression& compression) {
-    std::vector<std::vector<double>> scratch(static_cast<std::size_t>(threads_));
+                          Compression<T>& compression) {
+    std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads_));
     std::atomic<bool> all_fit{true};
     constexpr std::size_t some = 64;  // a thread takes at a time
     compression.each((panels.size() + some - 1) / some, [&](std::size_t part, std::size_t thread) {
@@ -156,7 +174,7 @@ bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPa
                 std::memcpy(to, piece.panels + skip, panel.bytes());
             } else {
                 if (!compression.fill(piece, to, scratch[thread])) {
-                    piece.columns = {.in_double = piece.cols};
+                    piece.columns = {.in_double = parts_ * piece.cols};
                     all_fit = false;
                 }
                 filled += static_cast<double>(panel.bytes());
@@ -168,9 +186,10 @@ bool HMatrix::fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPa
 }
 
 /// Lays the panels out, again where some turn out to need double precision.
-void HMatrix::pack(std::vector<Piece>& pieces, Compression& compression) {
+template <class T>
+void HMatrix::pack(std::vector<Piece>& pieces, Compression<T>& compression) {
     for (bool all_fit = false; !all_fit;) {
-        Layout layout(pieces, first_, local_rows(), threads_);
+        Layout layout(pieces, first_, local_rows(), threads_, parts_);
         work_ = std::move(layout.work);
         diagonal_ = std::move(layout.diagonal);
         products_ = layout.products;
@@ -207,8 +226,9 @@ void HMatrix::plan_exchange(const std::vector<BlockInfo>& blocks) {
 }
 
 double HMatrix::bytes(int columns) const {
+    const double expanded = is_complex() ? 2.0 * (static_cast<double>(received_) + local_rows()) : 0;
     return static_cast<double>(values_.size()) +
-           8.0 * columns * (static_cast<double>(received_) + 3.0 * local_rows() + 2.0 * products_);
+           8.0 * columns * (static_cast<double>(received_) + 3.0 * local_rows() + 2.0 * products_ + expanded);
 }
 
 std::vector<double> HMatrix::gather(MultiVector<double> x) const {

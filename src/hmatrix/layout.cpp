@@ -7,11 +7,12 @@
 
 namespace stretto {
 
-HMatrix::Layout::Layout(const std::vector<Piece>& pieces, Index first, Index rows, int threads)
+HMatrix::Layout::Layout(const std::vector<Piece>& pieces, Index first, Index rows, int threads, Index parts)
     : work(static_cast<std::size_t>(threads)),
       pieces_(pieces),
       first_(first),
       rows_(rows),
+      parts_(parts),
       products_of_(pieces.size()) {
     list_panels();
     deal_rows();
@@ -114,8 +115,8 @@ void HMatrix::Layout::list_work() {
         if (piece.row == piece.col && piece.rank < 0)
             diagonal.push_back({slabs, panel.at, row, piece.rows, 0, panel.columns});
         switch (panel.use) {
-            case dense_here: multiply_from(&ThreadWork::dense_here, panel, row, piece.col); break;
-            case dense_there: multiply_from(&ThreadWork::dense_there, panel, row, piece.col); break;
+            case dense_here: multiply_from(&ThreadWork::dense_here, panel, row, parts_ * piece.col); break;
+            case dense_there: multiply_from(&ThreadWork::dense_there, panel, row, parts_ * piece.col); break;
             case left: multiply_from(&ThreadWork::forward, panel, row, right); break;
             case right_here: work[panel.thread].adjoint_here.push_back(adjoint); break;
             case right_there: work[panel.thread].adjoint_there.push_back(adjoint); break;
@@ -136,7 +137,7 @@ void HMatrix::Layout::list_mirrored(const PlacedPanel& panel) {
     // Bᵀx goes through t: these rows of y may be another thread's.
     for (auto& own : work) {
         const Index from = std::max(row, own.first_row), to = std::min(row + piece.cols, own.end_row);
-        if (from < to) own.sums.push_back({0, 0, from, to - from, product + from - row, {.in_double = 1}});
+        if (from < to) own.sums.push_back({0, 0, from, to - from, product + parts_ * (from - row), {.in_double = 1}});
     }
 }
 

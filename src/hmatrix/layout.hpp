@@ -26,8 +26,8 @@ struct HMatrix::PlacedPanel {
 /// The panels of a rank's pieces, in the order in which its threads use them.
 class HMatrix::Layout {
 public:
-    /// The pieces of rows first … first + rows − 1; they must outlive it.
-    Layout(const std::vector<Piece>& pieces, Index first, Index rows, int threads);
+    /// The pieces of rows first … first + rows − 1; they must outlive it. An entry is `parts` real numbers.
+    Layout(const std::vector<Piece>& pieces, Index first, Index rows, int threads, Index parts);
 
     std::vector<PlacedPanel> panels;
     std::vector<ThreadWork> work;
@@ -51,7 +51,7 @@ private:
     void multiply_from(std::vector<HMatrixPanel> ThreadWork::* list, const PlacedPanel& panel, Index row, Index col);
 
     const std::vector<Piece>& pieces_;
-    Index first_, rows_;
+    Index first_, rows_, parts_;
     std::vector<Products> products_of_;  // by piece
 };
 

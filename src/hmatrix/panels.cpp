@@ -249,4 +249,29 @@ void multiply_transposed(const HMatrixPanel& p, const std::byte* values, const d
     each_width(m, [&]<int width, bool one>(int first) { adjoint_panel<width, one>(p, values, x, t, m, first); });
 }
 
+void complete_pairs(double* t, Index begin, Index rows, int m) {
+    for (Index row = begin; row < begin + rows; row += 2)
+        for (int c = 0; c < m; c += 2) {
+            double *const real = t + place<false>(row, c, m), *const imaginary = t + place<false>(row, c + 1, m);
+            const double re = real[0] - imaginary[1], im = imaginary[0] + real[1];
+            real[0] = re;
+            imaginary[0] = im;
+            real[1] = -im;
+            imaginary[1] = re;
+        }
+}
+
+void expand_pairs(const double* x, Index begin, Index end, double* to, int m) {
+    for (Index row = begin; row < end; ++row)
+        for (int c = 0; c < m; c += 2) {
+            const double re = x[place<false>(row, c, m)], im = x[place<false>(row, c + 1, m)];
+            double *const real = to + place<false>(2 * row, c, m), *const imaginary =
+                                                                       to + place<false>(2 * row, c + 1, m);
+            real[0] = re;
+            imaginary[0] = im;
+            real[1] = -im;
+            imaginary[1] = re;
+        }
+}
+
 }  // namespace stretto::panels

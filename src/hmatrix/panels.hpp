@@ -31,4 +31,13 @@ void multiply(const HMatrixPanel& p, const std::byte* values, const double* x, d
 /// t = Pᵀ x for m columns.
 void multiply_transposed(const HMatrixPanel& p, const std::byte* values, const double* x, double* t, int m);
 
+/// Of complex numbers, column 2c and 2c + 1 of a vector are the real and the imaginary part of its column c, and a
+/// panel has the two parts of a column as two. So Pᵀ x has four real products where P x needs, for each column of P,
+/// its factor as two rows: (re, im) for the real parts, (−im, re) for the imaginary ones.
+
+/// Makes those two rows of the four products, in rows begin … begin + rows − 1 of t, for m real columns.
+void complete_pairs(double* t, Index begin, Index rows, int m);
+/// Rows begin … end − 1 of x as such rows, two for each.
+void expand_pairs(const double* x, Index begin, Index end, double* to, int m);
+
 }  // namespace stretto::panels

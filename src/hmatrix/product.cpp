@@ -20,7 +20,12 @@ HMatrix::Vectors& HMatrix::vectors(int columns) const {
             std::ranges::fill(buffer.values(), 0.0);
             return buffer;
         };
-        Vectors v{zeros(tree_.size()), zeros(local_rows()), zeros(products_), {}, {}};
+        Vectors v{zeros(tree_.size()),
+                  zeros(local_rows()),
+                  zeros(products_),
+                  zeros(is_complex() ? parts_ * round_up(tree_.size(), panel_rows) : 0),
+                  {},
+                  {}};
         const auto messages = [&](const std::vector<RankRange>& ranges) {
             std::vector<Message> result;
             for (const auto& [rank, begin, end] : ranges)
@@ -71,8 +76,19 @@ void HMatrix::multiply(int m, MultiVector<double> x, Index first, MultiVector<do
     };
     const auto adjoint_all = [&](int thread, const std::vector<HMatrixPanel>& list) {
         const auto next = [&](const HMatrixPanel& p) { fetch(v.x.data(), p.row, p.rows); };
-        run(thread, list, next,
-            [&](const HMatrixPanel& p) { multiply_transposed(p, values_.data(), v.x.data(), v.t.data(), m); });
+        run(thread, list, next, [&](const HMatrixPanel& p) {
+            multiply_transposed(p, values_.data(), v.x.data(), v.t.data(), m);
+            if (is_complex()) complete_pairs(v.t.data(), p.col, p.cols(), m);
+        });
+    };
+    const double* const of_dense = is_complex() ? v.x_pairs.data() : v.x.data();
+    const auto expand = [&](Index begin, Index end) {
+        if (!is_complex()) return;
+        parallel(threads_, [&](int t, int all) {
+            const Share share(static_cast<std::size_t>(end - begin), t, all);
+            expand_pairs(v.x.data(), begin + static_cast<Index>(share.begin), begin + static_cast<Index>(share.end),
+                         v.x_pairs.data(), m);
+        });
     };
 
     parallel(threads_, [&](int t, int all) {
@@ -81,39 +97,50 @@ void HMatrix::multiply(int m, MultiVector<double> x, Index first, MultiVector<do
             for (int c = 0; c < m; ++c) mine[place<false>(row, c, m)] = x(row, c);
     });
     auto pending = exchange(v);
+    expand(first, first + x.rows());
     each_thread([&](const ThreadWork& work, int thread) {
         std::fill(v.y.data() + place<false>(work.first_row, 0, m), v.y.data() + place<false>(work.end_row, 0, m), 0.0);
-        forward_all(thread, work.dense_here, v.x.data());
+        forward_all(thread, work.dense_here, of_dense);
         adjoint_all(thread, work.adjoint_here);
     });
     pending.wait();
+    for (const RankRange& range : receives_) expand(range.begin, range.end);
     each_thread([&](const ThreadWork& work, int thread) {
-        forward_all(thread, work.dense_there, v.x.data());
+        forward_all(thread, work.dense_there, of_dense);
         adjoint_all(thread, work.adjoint_there);
     });
     each_thread([&](const ThreadWork& work, int thread) {
         forward_all(thread, work.forward, v.t.data());
         for (const HMatrixPanel& p : work.sums)
             for (Index k = 0; k < p.rows; ++k)
-                for (int c = 0; c < m; ++c) v.y[place<false>(p.row + k, c, m)] += v.t[place<false>(p.col + k, c, m)];
+                for (int c = 0; c < m; ++c)
+                    v.y[place<false>(p.row + k, c, m)] += v.t[place<false>(p.col + parts_ * k, c, m)];
         for (Index row = work.first_row; row < std::min(work.end_row, local_rows()); ++row)
             for (int c = 0; c < m; ++c) y(row, c) = v.y[place<false>(row, c, m)];
     });
 }
 
+void HMatrix::check_shapes(MultiVector<double> x, MultiVector<double> y, Index rows) const {
+    if (x.rows() != rows || y.rows() != rows || y.columns() != x.columns() || x.columns() < 1)
+        throw InputError(fmt::format("A has {} {}rows, x is {} × {}, y is {} × {}", rows,
+                                     rows == local_rows() ? "local " : "", x.rows(), x.columns(), y.rows(),
+                                     y.columns()));
+    if (x.columns() % parts_ != 0)
+        throw InputError(
+            fmt::format("A is complex, and {} columns are no pairs of real and imaginary parts: its vectors are those "
+                        "of std::complex<double>, as in Solver<std::complex<double>>",
+                        x.columns()));
+}
+
 void HMatrix::apply(MultiVector<double> x, MultiVector<double> y) const {
     const int m = x.columns();
-    if (x.rows() != local_rows() || y.rows() != local_rows() || y.columns() != m || m < 1)
-        throw InputError(fmt::format("A has {} local rows, x is {} × {}, y is {} × {}", local_rows(), x.rows(), m,
-                                     y.rows(), y.columns()));
+    check_shapes(x, y, local_rows());
     multiply(m, x, first_, y, [&](const Vectors& v) { return comm_->start_exchange(v.receives, v.sends); });
 }
 
 Pending HMatrix::start_replicated(MultiVector<double> x, MultiVector<double> y, std::span<double> numbers) const {
     const int m = x.columns();
-    if (x.rows() != rows() || y.rows() != rows() || y.columns() != m || m < 1)
-        throw InputError(
-            fmt::format("A has {} rows, x is {} × {}, y is {} × {}", rows(), x.rows(), m, y.rows(), y.columns()));
+    check_shapes(x, y, static_cast<Index>(rows()));
     multiply(m, x, 0, rows_of(y, comm_->rank()), [](const Vectors&) { return Pending(); });
     return start_gather(y, numbers);
 }

@@ -5,6 +5,7 @@
 
 #include "columns.hpp"
 #include "stretto/hmatrix/low_rank.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -12,8 +13,10 @@ using namespace columns;
 
 namespace {
 
-/// products[l] = A(:, l)ᵀ v for the k columns of A.
-void multiply_transposed(const double* A, std::size_t rows, std::size_t k, const double* v, double* products) {
+using Complex = std::complex<double>;
+
+/// products[l] = A(:, l)ᴴ v for the k columns of A.
+void multiply_adjoint(const double* A, std::size_t rows, std::size_t k, const double* v, double* products) {
     std::size_t l = 0;
     for (; l + together <= k; l += together, A += together * rows) {
         Lanes sums[together] = {};
@@ -21,31 +24,39 @@ void multiply_transposed(const double* A, std::size_t rows, std::size_t k, const
         for (; i + width <= rows; i += width)
             for (std::size_t c = 0; c < together; ++c) sums[c] += lanes(A + c * rows + i) * lanes(v + i);
         for (std::size_t c = 0; c < together; ++c) {
-            products[l + c] = sum_of(sums[c]);
+            products[l + c] = sum_of_lanes(sums[c]);
             for (std::size_t rest = i; rest < rows; ++rest) products[l + c] += A[c * rows + rest] * v[rest];
         }
     }
     for (; l < k; ++l, A += rows) products[l] = sum_of_products(A, v, rows);
 }
+void multiply_adjoint(const Complex* A, std::size_t rows, std::size_t k, const Complex* v, Complex* products) {
+    for (std::size_t l = 0; l < k; ++l) products[l] = inner(A + l * rows, v, rows);
+}
 
 /// Makes the columns of A (rows × k) orthonormal (Gram and Schmidt, against four columns at a time); A was Q R, R upper
 /// triangular in k columns of length `ld`. A column of which nothing is left becomes zero.
-void orthonormalise(double* A, std::size_t rows, std::size_t k, double* R, std::size_t ld) {
+template <class T>
+void orthonormalise(T* A, std::size_t rows, std::size_t k, T* R, std::size_t ld) {
     for (std::size_t j = 0; j < k; ++j) {
-        double *const q = A + j * rows, *const r = R + j * ld;
+        T *const q = A + j * rows, *const r = R + j * ld;
         for (std::size_t l = 0; l < j; l += together) {
             const std::size_t count = std::min(together, j - l);
-            multiply_transposed(A + l * rows, rows, count, q, r + l);
+            multiply_adjoint(A + l * rows, rows, count, q, r + l);
             subtract(A + l * rows, rows, count, r + l, 1, q, rows);
         }
-        r[j] = std::sqrt(sum_of_products(q, q, rows));
-        const double inverse = r[j] > 0 ? 1 / r[j] : 0;
+        const double norm = std::sqrt(squared_norm(q, rows)), inverse = norm > 0 ? 1 / norm : 0;
+        r[j] = norm;
 #pragma omp simd
         for (std::size_t i = 0; i < rows; ++i) q[i] *= inverse;
     }
 }
 
-void rotate(double cosine, double sine, double* a, double* b, std::size_t n) {
+/// What a rotation is to take away of aᵀb, or of aᴴb: with its sign, or without its phase.
+double without_phase(double product) { return product; }
+double without_phase(Complex product) { return std::abs(product); }
+
+void rotate(double cosine, double sine, double /*phase: 1*/, double* a, double* b, std::size_t n) {
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
         const double left = a[i], right = b[i];
@@ -53,12 +64,22 @@ void rotate(double cosine, double sine, double* a, double* b, std::size_t n) {
         b[i] = sine * left + cosine * right;
     }
 }
+/// The same where aᴴb has a phase, which b loses first.
+void rotate(double cosine, double sine, Complex phase, Complex* a, Complex* b, std::size_t n) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        const Complex left = a[i], right = product(std::conj(phase), b[i]);
+        a[i] = cosine * left - sine * right;
+        b[i] = sine * left + cosine * right;
+    }
+}
 
 /// to(:, l) = −A C(:, columns[l]), A of k columns, in stretches that stay in the nearest cache.
-void combine(const double* A, std::size_t rows, std::size_t k, const double* C, std::size_t ld,
-             std::span<const int> columns, std::vector<double>& to) {
+template <class T>
+void combine(const T* A, std::size_t rows, std::size_t k, const T* C, std::size_t ld, std::span<const int> columns,
+             std::vector<T>& to) {
     constexpr std::size_t stretch = 512;
-    to.assign(rows * columns.size(), 0.0);
+    to.assign(rows * columns.size(), T{});
     for (std::size_t begin = 0; begin < rows; begin += stretch)
         for (std::size_t l = 0; l < columns.size(); ++l)
             subtract(A + begin, rows, k, C + static_cast<std::size_t>(columns[l]) * ld, 1, &to[l * rows + begin],
@@ -67,14 +88,15 @@ void combine(const double* A, std::size_t rows, std::size_t k, const double* C, 
 
 }  // namespace
 
-const Factors& Recompression::operator()(const Factors& from, double epsilon, int most) {
+template <class T>
+const Factors<T>& Recompression<T>::operator()(const Factors<T>& from, double epsilon, int most) {
     const std::size_t m = from.rows, n = from.cols, k = static_cast<std::size_t>(from.rank),
                       ld = round_up(k, std::size_t{8});
     result_.rows = m;
     result_.cols = n;
     Q_.assign(from.U.begin(), from.U.end());
     P_.assign(from.V.begin(), from.V.end());
-    for (auto* matrix : {&R_, &S_, &M_, &J_}) matrix->assign(k * ld, 0.0);
+    for (auto* matrix : {&R_, &S_, &M_, &J_}) matrix->assign(k * ld, T{});
     orthonormalise(Q_.data(), m, k, R_.data(), ld);
     orthonormalise(P_.data(), n, k, S_.data(), ld);
     for (std::size_t j = 0; j < k; ++j)  // M = −R Sᵀ
@@ -83,7 +105,7 @@ const Factors& Recompression::operator()(const Factors& from, double epsilon, in
     squares_.resize(k);
     const auto measure = [&] {
         double sum = 0;
-        for (std::size_t j = 0; j < k; ++j) sum += squares_[j] = sum_of_products(&M_[j * ld], &M_[j * ld], ld);
+        for (std::size_t j = 0; j < k; ++j) sum += squares_[j] = squared_norm(&M_[j * ld], ld);
         return sum;
     };
     const double squared = measure(), unseen = 1e-2 * epsilon * epsilon * squared;
@@ -97,13 +119,15 @@ const Factors& Recompression::operator()(const Factors& from, double epsilon, in
             for (std::size_t q = p + 1; q < k; ++q) {
                 const double bound = squares_[p] * squares_[q];
                 if (!(bound > unseen * unseen)) continue;
-                const double product = sum_of_products(&M_[p * ld], &M_[q * ld], ld);
+                const T inner_product = inner(&M_[p * ld], &M_[q * ld], ld);
+                const double product = without_phase(inner_product);
                 if (!(product * product > nearly_orthogonal * nearly_orthogonal * bound)) continue;
                 const double zeta = (squares_[q] - squares_[p]) / (2 * product),
                              tangent = (zeta < 0 ? -1 : 1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta)),
                              cosine = 1 / std::sqrt(1 + tangent * tangent);
-                rotate(cosine, cosine * tangent, &M_[p * ld], &M_[q * ld], ld);
-                rotate(cosine, cosine * tangent, &J_[p * ld], &J_[q * ld], ld);
+                const T phase = inner_product / product;
+                rotate(cosine, cosine * tangent, phase, &M_[p * ld], &M_[q * ld], ld);
+                rotate(cosine, cosine * tangent, conjugate(phase), &J_[p * ld], &J_[q * ld], ld);
                 squares_[p] -= tangent * product;
                 squares_[q] += tangent * product;
                 rotated = true;
@@ -139,17 +163,20 @@ const Factors& Recompression::operator()(const Factors& from, double epsilon, in
     return result_;
 }
 
-double Recompression::cosines() const {
+template <class T>
+double Recompression<T>::cosines() const {
     const auto column = [&](int l) { return &M_[static_cast<std::size_t>(l) * ld_]; };
     const auto root = [&](int l) { return std::pow(squares_[static_cast<std::size_t>(l)], 0.25); };  // their norms now
     double most = 1;
     for (const int l : order_) {
         double sum = 0;
-        for (const int other : order_)
-            sum += std::abs(sum_of_products(column(l), column(other), ld_)) / (root(l) * root(other));
+        for (const int other : order_) sum += std::abs(inner(column(l), column(other), ld_)) / (root(l) * root(other));
         most = std::max(most, sum);
     }
     return most;
 }
+
+template class Recompression<double>;
+template class Recompression<std::complex<double>>;
 
 }  // namespace stretto

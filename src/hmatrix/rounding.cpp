@@ -88,14 +88,20 @@ void write_panel(const double* values, std::size_t rows, const PanelColumns& col
     });
 }
 
-void Rounding::choose(const Factors& from, double bound, double cosines) {
+void Rounding::choose(const RealFactors& from, double bound, double cosines) {
     columns_ = {};
     double sum = 0;  // of squares: ‖dU Vᵀ‖² is the sum over its columns, ‖U dVᵀ‖² at most `cosines` times that
+    const auto parts = static_cast<std::size_t>(from.parts);
+    const auto all_parts = [parts](const double* column, std::size_t rows, auto&& of_one) {
+        double all = 0;
+        for (std::size_t part = 0; part < parts; ++part) all += of_one(column + part * rows, rows);
+        return all;
+    };
     const auto sides = [&](Index l, auto&& error_of) {
-        const double *const u = &from.U[static_cast<std::size_t>(l) * from.rows],
-                            *const v = &from.V[static_cast<std::size_t>(l) * from.cols];
-        return 2 * (error_of(u, from.rows) * squared_norm(v, from.cols) +
-                    cosines * squared_norm(u, from.rows) * error_of(v, from.cols));
+        const double *const u = &from.U[static_cast<std::size_t>(l) * parts * from.rows],
+                            *const v = &from.V[static_cast<std::size_t>(l) * parts * from.cols];
+        return 2 * (all_parts(u, from.rows, error_of) * all_parts(v, from.cols, squared_norm) +
+                    cosines * all_parts(u, from.rows, squared_norm) * all_parts(v, from.cols, error_of));
     };
     // From the lightest column on, as long as the kind's part of the bound lasts: the wider ones take hardly anything.
     Index l = from.rank;
@@ -104,7 +110,7 @@ void Rounding::choose(const Factors& from, double bound, double cosines) {
             const double squares = sum + sides(l - 1, error_of);
             if (!(squares <= part * bound * bound)) return;
             sum = squares;
-            ++(columns_.*kind);
+            columns_.*kind += from.parts;
         }
     };
     const auto integers = []<class S>(const double* values, std::size_t rows) {
@@ -116,16 +122,16 @@ void Rounding::choose(const Factors& from, double bound, double cosines) {
          [&](const double* v, std::size_t n) { return integers.template operator()<std::int16_t>(v, n); });
     take(1, &PanelColumns::in_single,
          [](const double* v, std::size_t n) { return unit_single * unit_single * squared_norm(v, n); });
-    columns_.in_double = l;
+    columns_.in_double = l * from.parts;
     error_ = std::sqrt(sum);
 }
 
-void Rounding::choose_single(const Factors& from, double bound) {
+void Rounding::choose_single(const RealFactors& from, double bound) {
     const double error =
         2 * unit_single *
         std::sqrt(squared_norm(from.U.data(), from.U.size()) * squared_norm(from.V.data(), from.V.size()));
     columns_ = {};
-    (error <= bound ? columns_.in_single : columns_.in_double) = from.rank;
+    (error <= bound ? columns_.in_single : columns_.in_double) = from.rank * from.parts;
     error_ = error <= bound ? error : 0;
 }
 

@@ -3,6 +3,8 @@
 
 // Which kinds of numbers a block is stored in, and how.
 
+#include <complex>
+#include <span>
 #include <vector>
 
 #include "stretto/hmatrix/low_rank.hpp"
@@ -14,6 +16,30 @@ inline constexpr double unit_single = 0x1p-24;
 
 /// Whether a block of this norm and number of values is within what single precision can hold.
 bool fits_single(double norm, std::size_t values);
+
+/// Columns of `rows` numbers, of complex ones each as two, its real and its imaginary part. `scratch` is where those
+/// are.
+inline std::span<const double> real_columns(const std::vector<double>& columns, std::size_t, std::vector<double>&) {
+    return columns;
+}
+inline std::span<const double> real_columns(const std::vector<std::complex<double>>& columns, std::size_t rows,
+                                            std::vector<double>& scratch) {
+    scratch.resize(2 * columns.size());
+    for (std::size_t begin = 0; begin < columns.size(); begin += rows)
+        for (std::size_t i = begin; i < begin + rows; ++i) {
+            scratch[begin + i] = columns[i].real();
+            scratch[begin + rows + i] = columns[i].imag();
+        }
+    return scratch;
+}
+
+/// U and V by their real columns, of which `parts` together are one of U and V.
+struct RealFactors {
+    std::size_t rows = 0, cols = 0;
+    int rank = 0;
+    Index parts = 1;
+    std::span<const double> U, V;
+};
 
 /// Writes `values` (rows × columns.all(), column after column) as a panel.
 void write_panel(const double* values, std::size_t rows, const PanelColumns& columns, std::byte* to);
@@ -28,10 +54,10 @@ class Rounding {
 public:
     /// `from` has columns of falling weight, those of V orthogonal; the sum of |cosines| of a column of U with all of
     /// them is `cosines` at most. Rounding moves U Vᵀ by at most `bound` (Frobenius). It is measured, not guessed.
-    void choose(const Factors& from, double bound, double cosines);
+    void choose(const RealFactors& from, double bound, double cosines);
 
     /// All columns in single precision where that keeps the bound whatever the columns are, else in double.
-    void choose_single(const Factors& from, double bound);
+    void choose_single(const RealFactors& from, double bound);
 
     const PanelColumns& columns() const { return columns_; }
     double error() const { return error_; }  ///< a bound of ‖what rounding has changed‖

@@ -17,7 +17,7 @@ HMatrix::Steps HMatrix::steps() const {
             if (!panels.empty()) {
                 HMatrixPanel& last = panels.back();
                 const std::size_t end = values ? last.at + last.columns.slabs_bytes(last.rows) : last.at;
-                const Index col = values ? last.col : last.col + last.rows;
+                const Index col = values ? last.col : last.col + parts_ * last.rows;
                 if (last.row + last.rows == part.row && end == part.at && last.scales == part.scales &&
                     col == part.col && last.columns == part.columns) {
                     last.rows += part.rows;

@@ -46,38 +46,50 @@ HMatrix::TransposedVectors& HMatrix::transposed_vectors(int columns) const {
 
 void HMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> y) const {
     const int m = x.columns();
-    if (x.rows() != local_rows() || y.rows() != local_rows() || y.columns() != m || m < 1)
-        throw InputError(fmt::format("A has {} local rows, x is {} × {}, y is {} × {}", local_rows(), x.rows(), m,
-                                     y.rows(), y.columns()));
+    check_shapes(x, y, local_rows());
     comm_->charge(bytes(m));
     TransposedVectors& v = transposed_vectors(m);
+    // Of complex values Aᴴ x is the conjugate of Aᵀ times the conjugate of x.
+    const auto conjugated = [this](int column, double value) {
+        return is_complex() && column % 2 == 1 ? -value : value;
+    };
     for (Index row = 0; row < x.rows(); ++row)
-        for (int c = 0; c < m; ++c) v.x[place<false>(row, c, m)] = x(row, c);
+        for (int c = 0; c < m; ++c) v.x[place<false>(row, c, m)] = conjugated(c, x(row, c));
     const auto each_thread = [&](auto&& work) {
         parallel(threads_, [&](int t, int all) {
             for (auto k = static_cast<std::size_t>(t); k < work_.size(); k += static_cast<std::size_t>(all))
                 work(work_[k], v.by_thread[k]);
         });
     };
-    // to(columns of the panel) += Pᵀ x(rows of the panel)
-    const auto adjoint_all = [&](TransposedVectors::Sums& own, const std::vector<HMatrixPanel>& list, double* to) {
+    // to(columns of the panel) += Pᵀ x(rows of the panel), where `every` row of a pair has a place, or its first one.
+    const auto adjoint_all = [&](TransposedVectors::Sums& own, const std::vector<HMatrixPanel>& list, double* to,
+                                 bool every) {
+        const Index step = every ? 1 : parts_;
         for (const HMatrixPanel& p : list) {
             HMatrixPanel here = p;
             here.col = 0;
             multiply_transposed(here, values_.data(), v.x.data(), own.products.data(), m);
-            for (Index j = 0; j < p.cols(); ++j)
-                for (int c = 0; c < m; ++c) to[place<false>(p.col + j, c, m)] += own.products[place<false>(j, c, m)];
+            if (is_complex()) complete_pairs(own.products.data(), 0, p.cols(), m);
+            for (Index j = 0; j < p.cols(); j += step)
+                for (int c = 0; c < m; ++c)
+                    to[place<false>((p.col + j) / step, c, m)] += own.products[place<false>(j, c, m)];
         }
     };
     each_thread([&](const ThreadWork& work, TransposedVectors::Sums& own) {
         std::ranges::fill(own.y.values(), 0.0);
         std::ranges::fill(own.t.values(), 0.0);
-        adjoint_all(own, work.dense_here, own.y.data());
-        adjoint_all(own, work.dense_there, own.y.data());
-        adjoint_all(own, work.forward, own.t.data());
+        adjoint_all(own, work.dense_here, own.y.data(), false);
+        adjoint_all(own, work.dense_there, own.y.data(), false);
+        adjoint_all(own, work.forward, own.t.data(), true);
         for (const HMatrixPanel& p : work.sums)
             for (Index k = 0; k < p.rows; ++k)
-                for (int c = 0; c < m; ++c) own.t[place<false>(p.col + k, c, m)] += v.x[place<false>(p.row + k, c, m)];
+                for (int c = 0; c < m; ++c) {
+                    const double value = v.x[place<false>(p.row + k, c, m)];
+                    const Index row = p.col + parts_ * k;
+                    own.t[place<false>(row, c, m)] += value;
+                    if (is_complex())
+                        own.t[place<false>(row + 1, c % 2 == 0 ? c + 1 : c - 1, m)] += c % 2 == 0 ? value : -value;
+                }
     });
     // Sums of all threads, in the first one's.
     const auto add_up = [&](Buffer<double> TransposedVectors::Sums::* which) {
@@ -103,7 +115,7 @@ void HMatrix::apply_transpose(MultiVector<double> x, MultiVector<double> y) cons
              k < static_cast<std::size_t>(end) * static_cast<std::size_t>(m); ++k)
             sums[k] += *from++;
     for (Index row = 0; row < y.rows(); ++row)
-        for (int c = 0; c < m; ++c) y(row, c) = sums[place<false>(first_ + row, c, m)];
+        for (int c = 0; c < m; ++c) y(row, c) = conjugated(c, sums[place<false>(first_ + row, c, m)]);
 }
 
 }  // namespace stretto

@@ -80,6 +80,7 @@ bool schwarz_is_symmetric(const Options& options) {
 
 std::unique_ptr<Preconditioner> make_inner_iterations(const HMatrix& A, const HMatrixOrigin& origin,
                                                       const Options& options) {
+    if (A.is_complex()) throw InputError("inner is for real matrices: block_jacobi takes complex ones, too");
     if (!origin.geometry || !origin.fill)
         throw InputError("inner makes a coarser matrix: it needs the geometry and the kernel (HMatrixOrigin)");
     HMatrixOptions coarse = origin.options;

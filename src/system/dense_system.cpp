@@ -73,8 +73,14 @@ std::unique_ptr<const DenseMatrix> kernel_matrix(const std::string& spec, std::v
     return matrix;
 }
 
+/// The usual choice.
+static NextStep choice_for(const DenseMatrix& matrix) {
+    if (matrix.is_complex()) return {"gmres", "block_jacobi", {}, {}, false, "complex, and not hermitian"};
+    return dense_choice(matrix.symmetric, matrix.positive_definite);
+}
+
 NextStep chosen_for(const DenseMatrix& matrix, NextStep step) {
-    auto choice = dense_choice(matrix.symmetric, matrix.positive_definite);
+    auto choice = choice_for(matrix);
     if (step.precond == automatic) step.precond = choice.precond;
     const auto precond = choose_preconditioner(step.precond, MatrixKind::hierarchical);
     if (precond.kind->varies)
@@ -93,6 +99,9 @@ struct DenseSystem::Parts {
           threads(options.threads > 0 ? options.threads : default_threads(on)) {
         limit_threads(threads);
         options.precond = chosen_for(matrix, {.precond = options.precond}).precond;
+        if (options.device && matrix.is_complex())
+            throw InputError(
+                fmt::format("complex systems are solved on the processor: leave out {}", options.device->asked()));
         if (options.device) options.device->check_hierarchical(options.precond);
         const auto& kind = *choose_preconditioner(options.precond, MatrixKind::hierarchical).kind;
         if (options.replicated && !kind.replicated)
@@ -107,9 +116,10 @@ struct DenseSystem::Parts {
             compression.announce = [this](const HMatrixEstimate& estimate) {
                 options.announce(estimate, compression.memory_limit);
             };
-        A.emplace(comm, matrix.geometry, matrix.fill, compression);
+        std::visit([&](const auto& fill) { A.emplace(comm, matrix.geometry, fill, compression); }, matrix.fill);
         const auto before = Clock::now();
-        M = make_preconditioner(options.precond, *A, {&matrix.geometry, &matrix.fill, compression, options.replicated});
+        M = make_preconditioner(options.precond, *A,
+                                {&matrix.geometry, std::get_if<Fill>(&matrix.fill), compression, options.replicated});
         precond_seconds = to_seconds(Clock::now() - before);
         whole.emplace(*A, options.interrupt);
         rows = options.replicated ? static_cast<Index>(A->rows()) : A->local_rows();
@@ -119,12 +129,11 @@ struct DenseSystem::Parts {
         const auto& method =
             *choose_method(chosen_for(matrix, {.method = asked, .precond = options.precond}).method).method;
         const bool fits = method.needs == Needs::any ||
-                          (method.needs == Needs::symmetric ? matrix.symmetric : matrix.positive_definite);
+                          (method.needs == Needs::symmetric ? matrix.hermitian() : matrix.positive_definite);
         if (!fits && !options.insist)
             throw InputError(fmt::format(
                 "{} needs a {} matrix, and this one need not be: {} takes it (--insist runs {} all the same)",
-                method.name, name(method.needs), dense_choice(matrix.symmetric, matrix.positive_definite).method,
-                method.name));
+                method.name, name(method.needs), choice_for(matrix).method, method.name));
         const auto& kind = *choose_preconditioner(options.precond, MatrixKind::hierarchical).kind;
         if (kind.varies && asked != automatic) check_flexible(asked, std::string(kind.name));
     }
@@ -133,6 +142,11 @@ struct DenseSystem::Parts {
         if (x.rows() != A->rows())
             throw InputError(fmt::format("{} has {} rows, the matrix has {}: vectors are whole on every rank", name,
                                          x.rows(), A->rows()));
+        if (matrix.is_complex() && x.columns() % 2 != 0)
+            throw InputError(
+                fmt::format("the matrix is complex: {} is to be of std::complex<double>, or of real columns "
+                            "in pairs",
+                            name));
     }
 
     Index number(Index i) const {
@@ -166,9 +180,20 @@ struct DenseSystem::Parts {
             return options.device->solver(*A, M.get(), options.replicated, columns, asked)->solve(rhs, solution, false);
         SolveOptions own = asked;
         if (options.replicated) own.interrupt = &whole->interrupted();
-        const auto of_A = options.replicated ? AnyOperator<double>(*whole) : AnyOperator<double>(*A);
-        const auto of_M = M ? AnyOperator<double>(*M) : AnyOperator<double>();
-        return stretto::solve<double>(options.replicated ? alone : comm, of_A, of_M, rhs, solution, own);
+        if (!matrix.is_complex()) return solve_for<double>(rhs, solution, own);
+#if STRETTO_COMPLEX
+        using Complex = std::complex<double>;
+        return solve_for<Complex>({reinterpret_cast<const Complex*>(b.data()), rows, columns / 2}, from_pairs(solution),
+                                  own);
+#else
+        throw InputError("the matrix is complex, and this library was built without complex numbers");
+#endif
+    }
+    template <class T>
+    Result solve_for(MultiVector<const T> b, MultiVector<T> x, const SolveOptions& asked) {
+        const auto of_A = options.replicated ? AnyOperator<T>(*whole) : AnyOperator<T>(*A);
+        const auto of_M = M ? AnyOperator<T>(*M) : AnyOperator<T>();
+        return stretto::solve<T>(options.replicated ? alone : comm, of_A, of_M, b, x, asked);
     }
 
     Comm& comm;
@@ -202,12 +227,12 @@ Result DenseSystem::solve(MultiVector<const double> b, MultiVector<double> x, So
     auto solution = own.clustered(x);
     auto result = own.solve(own.clustered(b), solution, b.columns(), options);
     own.in_order(solution, x);
-    own.kernel_residuals = stretto::kernel_residuals(*own.A, own.matrix.fill, result, b, x);
+    own.kernel_residuals = std::visit(
+        [&](const auto& fill) { return stretto::kernel_residuals(*own.A, fill, result, b, x); }, own.matrix.fill);
     const double epsilon = review_by_kernel(own.kernel_residuals, this->epsilon(), options.rtol, options.atol, result);
-    result.next = dense_next_steps(dense_choice(own.matrix.symmetric, own.matrix.positive_definite),
-                                   {.method = options.method, .precond = own.options.precond}, epsilon,
-                                   options.max_iterations, result);
-    if (own.options.replicated)  // inner has vectors that are distributed
+    result.next = dense_next_steps(choice_for(own.matrix), {.method = options.method, .precond = own.options.precond},
+                                   epsilon, options.max_iterations, result);
+    if (own.options.replicated || own.matrix.is_complex())  // inner has real vectors that are distributed
         std::erase_if(result.next, [](const NextStep& step) { return step.precond == "inner"; });
     return result;
 }
@@ -236,7 +261,8 @@ const std::vector<double>& DenseSystem::kernel_residuals() const { return parts_
 
 std::vector<std::string> DenseSystem::remarks(double rtol) const {
     const auto& statistics = matrix().statistics();
-    const auto n = static_cast<double>(matrix().rows()), values = static_cast<double>(statistics.values);
+    const auto n = static_cast<double>(matrix().rows()),
+               values = static_cast<double>(statistics.values) / (matrix().is_complex() ? 2 : 1);
     std::vector<std::string> all{fmt::format(
         "hierarchical matrix: {} dense and {} low-rank blocks ({} of them refilled, mean rank {:.1f}, largest {}); "
         "{:.4g} MB, "
@@ -263,6 +289,7 @@ RunInfo DenseSystem::info(const SolveOptions& options) const {
     const auto& statistics = matrix().statistics();
     RunInfo info;
     info.method = chosen_for(own.matrix, {.method = options.method, .precond = own.options.precond}).method;
+    if (own.matrix.is_complex()) info.scalar = "complex";
     info.rtol = options.rtol;
     info.atol = options.atol;
     info.max_iterations = options.max_iterations;
@@ -270,7 +297,7 @@ RunInfo DenseSystem::info(const SolveOptions& options) const {
     info.precond = own.options.precond;
     if (own.options.device) info.device = own.options.device->name();
     info.rows = matrix().rows();
-    info.nonzeros = statistics.values;
+    info.nonzeros = statistics.values / (own.matrix.is_complex() ? 2 : 1);
     info.columns = own.options.columns;
     info.threads = own.threads;
     info.ranks = own.comm.size();

@@ -12,21 +12,27 @@
 
 namespace stretto {
 
-std::vector<double> kernel_residuals(const HMatrix& A, const Fill& fill, const Result& result,
-                                     MultiVector<const double> b, MultiVector<const double> x) {
+template <class T>
+std::vector<double> kernel_residuals(const HMatrix& A, const FillOf<T>& fill, const Result& result,
+                                     MultiVector<const double> in_b, MultiVector<const double> in_x) {
+    const auto values = [](MultiVector<const double> v) {
+        return MultiVector<const T>(reinterpret_cast<const T*>(v.data()), v.rows(), v.columns() / reals_in<T>);
+    };
+    const auto b = values(in_b), x = values(in_x);
     constexpr Index most = 128;
     const auto n = static_cast<Index>(A.rows()), rows = std::min(n, most);
     const int m = b.columns();
     std::vector<Index> all(static_cast<std::size_t>(n));
     std::iota(all.begin(), all.end(), 0);
-    std::vector<double> row(static_cast<std::size_t>(n)), residuals(static_cast<std::size_t>(m));
+    std::vector<T> row(static_cast<std::size_t>(n));
+    std::vector<double> residuals(static_cast<std::size_t>(m));
     for (Index k = A.comm().rank(); k < rows; k += A.comm().size()) {
         const auto i = n <= most ? k : static_cast<Index>((0.5 + 0.5 * uniform(7, k)) * n) % n;
         fill({&i, 1}, all, row.data());
         for (int c = 0; c < m; ++c) {
-            double r = b(i, c);
+            T r = b(i, c);
             for (Index j = 0; j < n; ++j) r -= row[static_cast<std::size_t>(j)] * x(j, c);
-            residuals[static_cast<std::size_t>(c)] += r * r;
+            residuals[static_cast<std::size_t>(c)] += abs_squared(r);
         }
     }
     for (std::size_t c = 0; c < residuals.size(); ++c) {
@@ -35,6 +41,10 @@ std::vector<double> kernel_residuals(const HMatrix& A, const Fill& fill, const R
     }
     return residuals;
 }
+template std::vector<double> kernel_residuals(const HMatrix&, const Fill&, const Result&, MultiVector<const double>,
+                                              MultiVector<const double>);
+template std::vector<double> kernel_residuals(const HMatrix&, const ComplexFill&, const Result&,
+                                              MultiVector<const double>, MultiVector<const double>);
 
 double review_by_kernel(std::span<const double> residuals, double epsilon, double rtol, double atol, Result& result) {
     constexpr double sampling = 2;  // the residuals are estimates, from some rows

@@ -10,8 +10,9 @@
 namespace stretto {
 
 /// Collective. ‖b − A x‖/‖b‖ of each column with A's own entries, from rows chosen by chance; where b = 0 without ‖b‖.
-/// Vectors are whole, in the order of the points.
-std::vector<double> kernel_residuals(const HMatrix& A, const Fill& fill, const Result& result,
+/// Vectors are whole, in the order of the points, of complex values in pairs.
+template <class T>
+std::vector<double> kernel_residuals(const HMatrix& A, const FillOf<T>& fill, const Result& result,
                                      MultiVector<const double> b, MultiVector<const double> x);
 
 /// A column that is converged with the hierarchical matrix but not with the kernel is not converged: errors of the

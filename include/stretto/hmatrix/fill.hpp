@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <complex>
 #include <functional>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,19 +17,24 @@ namespace stretto {
 
 /// Writes the entries at `rows` × `cols`, numbers of points, to `out`, column after column. Called by several threads
 /// at a time.
-using Fill = std::function<void(std::span<const Index> rows, std::span<const Index> cols, double* out)>;
+template <class T>
+using FillOf = std::function<void(std::span<const Index> rows, std::span<const Index> cols, T* out)>;
+using Fill = FillOf<double>;
+using ComplexFill = FillOf<std::complex<double>>;
 
-/// The fill of a kernel given entry by entry: kernel(i, j), compiled into the loops.
+/// The fill of a kernel given entry by entry: kernel(i, j), real or complex, compiled into the loops.
 template <class Kernel>
-Fill entries(Kernel kernel) {
-    return [kernel = std::move(kernel)](std::span<const Index> rows, std::span<const Index> cols, double* out) {
+auto entries(Kernel kernel) {
+    using T = std::conditional_t<std::is_arithmetic_v<std::invoke_result_t<const Kernel&, Index, Index>>, double,
+                                 std::complex<double>>;
+    return FillOf<T>([kernel = std::move(kernel)](std::span<const Index> rows, std::span<const Index> cols, T* out) {
         if (rows.size() == 1) {
             for (std::size_t j = 0; j < cols.size(); ++j) out[j] = kernel(rows[0], cols[j]);
             return;
         }
         for (const Index col : cols)
             for (const Index row : rows) *out++ = kernel(row, col);
-    };
+    });
 }
 
 /// The fill of a kernel of the distance r of two points: kernel(i, j, r²), and diagonal(i) where i = j. Coordinates are

@@ -75,18 +75,27 @@ struct HMatrixStatistics {
 /// for those, then y += U t (Yamazaki and others 2018, Section V). Panels lie in memory in the order they are used:
 /// grouped by rows, rounded up to multiples of eight, and sorted by columns within a group. A thread writes its own
 /// rows of y alone.
+///
+/// One of complex numbers is an operator on complex vectors as those in pairs (multivector.hpp): m of them are 2m
+/// columns. Its panels have real and imaginary parts side by side, as columns of their own, and are multiplied as any
+/// others.
 class HMatrix {
 public:
     /// Collective. Every rank has the whole geometry. Throws InputError (on every rank alike) for bad options or
     /// points, an entry that is not finite, when memory_limit would be, or is, exceeded, when interrupted. `comm` must
     /// outlive the matrix.
     HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const HMatrixOptions& options = {});
+    /// The same of complex numbers; `symmetric` says that they are equal to those of the mirror image, not conjugated.
+    HMatrix(Comm& comm, const Geometry& geometry, const ComplexFill& fill, const HMatrixOptions& options = {});
+
+    bool is_complex() const { return parts_ == 2; }
 
     /// Collective. y = A x for n_local × m vectors. Allocates only in the first call with a given m. Only one apply of
     /// a matrix may run at a time. Throws InputError when the shapes disagree.
     void apply(MultiVector<double> x, MultiVector<double> y) const;
 
-    /// Collective. y = Aᵀ x in the same way, the messages backwards; each thread sums into a vector of its own.
+    /// Collective. y = Aᵀ x, of complex values Aᴴ x, in the same way, the messages backwards; each thread sums into a
+    /// vector of its own.
     void apply_transpose(MultiVector<double> x, MultiVector<double> y) const;
 
     /// Collective. y = A x for vectors that every rank has whole, n × m values in cluster order: each rank computes
@@ -124,7 +133,7 @@ public:
     std::vector<double> gather(MultiVector<double> x) const;
 
     /// The dense blocks on the diagonal, in order of rows: begin (local row) and rows × rows values, column after
-    /// column.
+    /// column; of complex ones the real parts of a column, then its imaginary parts.
     struct DiagonalBlock {
         Index begin, rows;
         std::vector<double> values;
@@ -159,6 +168,7 @@ public:
 private:
     struct Piece;
     struct PlacedPanel;
+    template <class T>
     class Compression;
     class Layout;
 
@@ -171,6 +181,7 @@ private:
     };
     struct Vectors {
         Buffer<double> x, y, t;
+        Buffer<double> x_pairs;  // of complex values: x as dense blocks take it
         std::vector<Message> receives, sends;
     };
     struct TransposedVectors {
@@ -183,18 +194,25 @@ private:
         std::vector<Message> receives, sends;
     };
 
-    void cut_rows(const std::vector<ClusterPair>& pairs, const Compression& compression,
+    template <class T>
+    void make(const FillOf<T>& fill, const HMatrixOptions& options);
+    template <class T>
+    void cut_rows(const std::vector<ClusterPair>& pairs, const Compression<T>& compression,
                   const std::vector<double>& bytes_of_row);
-    void pack(std::vector<Piece>& pieces, Compression& compression);
-    bool fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPanel>& panels, Compression& compression);
+    template <class T>
+    void pack(std::vector<Piece>& pieces, Compression<T>& compression);
+    template <class T>
+    bool fill_panels(std::vector<Piece>& pieces, const std::vector<PlacedPanel>& panels, Compression<T>& compression);
     void take_stock(const std::vector<Piece>& pieces, Global refilled);
     void plan_exchange(const std::vector<BlockInfo>& blocks);
+    void check_shapes(MultiVector<double> x, MultiVector<double> y, Index rows) const;
     Vectors& vectors(int columns) const;
     TransposedVectors& transposed_vectors(int columns) const;
     template <class Exchange>
     void multiply(int m, MultiVector<double> x, Index first, MultiVector<double> y, Exchange&& exchange) const;
 
     Comm* comm_;
+    Index parts_;  // real numbers that an entry is: 1, or 2
     ClusterTree tree_;
     Partition partition_{{0, 0}};
     int threads_;

@@ -49,8 +49,15 @@ struct OwnedOperator {
 ///                          now, asked for anew in each solve; without an operator in it there is none
 ///
 /// Its type is forgotten here, so that a method is compiled once. Holds a pointer to it.
+///
+/// An operator on real vectors alone is one on complex vectors, too: on those in pairs (multivector.hpp).
 template <class T>
 class AnyOperator {
+    template <class Op>
+    static constexpr bool on_real_vectors = is_complex<T> && requires(const Op& op, MultiVector<Real<T>> v) {
+        op.apply(v, v);
+    } && !requires(const Op& op, MultiVector<T> v) { op.apply(v, v); };
+
 public:
     AnyOperator(Identity = {}) {}
     /// A temporary would be gone before it is used: give it a name.
@@ -58,7 +65,35 @@ public:
         requires std::is_class_v<Op>
     AnyOperator(const Op&& op) = delete;
     template <class Op>
-        requires std::is_class_v<Op>
+        requires(std::is_class_v<Op> && on_real_vectors<Op>)
+    AnyOperator(const Op& op)
+        : op_(&op),
+          apply_([](const void* self, MultiVector<T> x, MultiVector<T> y) {
+              static_cast<const Op*>(self)->apply(in_pairs(x), in_pairs(y));
+          }),
+          bytes_(
+              [](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(2 * m)); }) {
+        using X = Real<T>;
+        if constexpr (requires { op.varies(); }) varies_ = op.varies();
+        if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
+        if constexpr (requires(MultiVector<X> v) { Pending(op.start_apply(v, v)); })
+            start_apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                return static_cast<const Op*>(self)->start_apply(in_pairs(x), in_pairs(y));
+            };
+        if constexpr (requires(MultiVector<X> v) { op.residual(v, v, v); })
+            residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+                static_cast<const Op*>(self)->residual(in_pairs(b), in_pairs(x), in_pairs(r));
+            };
+        bool transpose = true;
+        if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
+        if constexpr (requires(MultiVector<X> v) { op.apply_transpose(v, v); })
+            if (transpose)
+                apply_transpose_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
+                    static_cast<const Op*>(self)->apply_transpose(in_pairs(x), in_pairs(y));
+                };
+    }
+    template <class Op>
+        requires(std::is_class_v<Op> && !on_real_vectors<Op>)
     AnyOperator(const Op& op)
         : op_(&op),
           apply_(

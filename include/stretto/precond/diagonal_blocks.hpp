@@ -10,7 +10,7 @@
 namespace stretto {
 
 /// The dense blocks on the diagonal of a hierarchical matrix, inverted: block Jacobi. A block that is singular counts
-/// as the identity, and is reported. No communication.
+/// as the identity, and is reported. No communication. Of a complex matrix it works on vectors in pairs, as that does.
 class DiagonalBlocks final : public Preconditioner {
 public:
     /// Collective. Of this rank's rows or, `everywhere`, of all: for vectors that every rank has whole.
@@ -34,6 +34,7 @@ private:
     std::vector<HMatrix::DiagonalBlock> inverses_;
     double stored_ = 0;
     Index rows_;
+    int parts_;            // real numbers that an entry is
     Global singular_ = 0;  // on all ranks
     int threads_;
 };

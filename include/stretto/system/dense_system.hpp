@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "stretto/core/spec.hpp"
@@ -22,8 +23,12 @@ namespace stretto {
 /// What a dense matrix is made of: points, or elements, and a function of two of them.
 struct DenseMatrix {
     Geometry geometry;
-    Fill fill;
-    bool symmetric = false, positive_definite = false;
+    std::variant<Fill, ComplexFill> fill;
+    bool symmetric = false;  ///< entry (i, j) is entry (j, i), of complex ones without conjugation
+    bool positive_definite = false;
+    bool is_complex() const { return std::holds_alternative<ComplexFill>(fill); }
+    /// What methods call symmetric.
+    bool hermitian() const { return symmetric && !is_complex(); }
     /// About how many times errors of the hierarchical matrix would be in a residual, ‖A‖‖x‖/‖b‖: ε is rtol over it.
     double error_growth = 1;
 };
@@ -56,7 +61,8 @@ NextStep chosen_for(const DenseMatrix& matrix, NextStep step);
 
 /// A x = b for a dense A, as a hierarchical matrix, as `stretto bem` and `stretto kernel` solve it: compressed as far
 /// as the tolerance takes, with a preconditioner; what is called converged is so with A's own entries, too, on some
-/// rows. Vectors are whole on every rank, n × columns, in the order of the points.
+/// rows. Vectors are whole on every rank, n × columns, in the order of the points. Of a complex matrix they are those
+/// of std::complex<double>, or real ones in pairs, of twice as many columns (multivector.hpp).
 ///
 /// All calls are collective unless said otherwise. Bad input is an InputError, the same on every rank.
 class DenseSystem {
@@ -69,7 +75,11 @@ public:
     /// Solves for the columns of b; x holds the initial guess and returns the solution. options.threads is the
     /// system's.
     Result solve(MultiVector<const double> b, MultiVector<double> x, SolveOptions options = {});
-    /// y = A x, or Aᵀ x.
+    Result solve(MultiVector<const std::complex<double>> b, MultiVector<std::complex<double>> x,
+                 const SolveOptions& options = {}) {
+        return solve(in_pairs(b), in_pairs(x), options);
+    }
+    /// y = A x, or Aᵀ x, of complex values Aᴴ x.
     void apply(MultiVector<const double> x, MultiVector<double> y, bool transposed = false) const;
 
     Comm& comm() const;
