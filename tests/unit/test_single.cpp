@@ -73,6 +73,60 @@ TEST_P(RefinedMethod, MovesFewerBytes) {
 INSTANTIATE_TEST_SUITE_P(All, RefinedMethod, testing::ValuesIn(methods().begin(), methods().end()),
                          [](const auto& of) { return std::string(of.param->name); });
 
+/// A, M, b and x in single precision.
+struct SolverOfFloats : RefinedMethod {};
+
+TEST_P(SolverOfFloats, ConvergesToFiveDigits) {
+    const auto A = problem(comm, spec);
+    const auto of_A = A.local();
+    LocalRows<float> rows;
+    rows.start.assign(of_A.start.begin(), of_A.start.end());
+    rows.columns.assign(of_A.columns.begin(), of_A.columns.end());
+    for (const double value : of_A.values) rows.values.push_back(static_cast<float>(value));
+    const CsrMatrix<float> of_floats(comm, A.partition(), std::move(rows));
+    const auto M = make_preconditioner("jacobi", A);
+    const auto by = M->in_single();
+    for (const int m : {1, 3}) {
+        const Index n = A.local_rows();
+        std::vector<float> b(static_cast<std::size_t>(n * m)), x(b.size());
+        for (Index i = 0; i < n; ++i)
+            for (int j = 0; j < m; ++j)
+                b[static_cast<std::size_t>(i * m + j)] =
+                    static_cast<float>(uniform(5, A.partition().first(comm.rank()) + i, j));
+        Solver<float> solver(comm, of_floats, by.op, n, m, {.method = std::string(method.name), .rtol = 1e-5});
+        for (int again = 0; again < 2; ++again) {
+            const auto& result = solver.solve({b.data(), n, m}, {x.data(), n, m});
+            EXPECT_EQ(result.status, Status::converged) << method.name;
+        }
+        std::vector<double> of_x(x.begin(), x.end()), Ax(x.size());
+        A.apply({of_x.data(), n, m}, {Ax.data(), n, m});
+        for (int j = 0; j < m; ++j) {
+            double residual = 0, size = 0;
+            for (Index i = 0; i < n; ++i) {
+                const auto k = static_cast<std::size_t>(i * m + j);
+                residual += (b[k] - Ax[k]) * (b[k] - Ax[k]);
+                size += double{b[k]} * b[k];
+            }
+            EXPECT_LE(std::sqrt(all_sum(comm, residual) / all_sum(comm, size)), 1.2e-5) << method.name;
+        }
+    }
+}
+
+/// What floats cannot tell is not called converged.
+TEST_P(SolverOfFloats, SayWhereTheyEnd) {
+    const auto A = problem(comm, spec);
+    const auto single = A.in_single();
+    const Index n = A.local_rows();
+    std::vector<float> b(static_cast<std::size_t>(n), 1.0F), x(b.size());
+    const auto result = solve<float>(comm, single.op, Identity{}, {b.data(), n, 1}, {x.data(), n, 1},
+                                     {.method = std::string(method.name), .rtol = 1e-12, .max_iterations = 3000});
+    EXPECT_FALSE(result.converged()) << method.name;
+    EXPECT_LT(result.relative_residual(), 1e-4) << method.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SolverOfFloats, testing::ValuesIn(methods().begin(), methods().end()),
+                         [](const auto& of) { return std::string(of.param->name); });
+
 struct Refined : Solves {};
 
 TEST_F(Refined, TakesAboutAsManyIterations) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <concepts>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -46,10 +45,6 @@ struct SolveOptions {
 template <class T>
 struct InPairs;
 
-/// Vectors in single precision are a way to solve: methods `refine:inner=NAME`.
-template <class T>
-inline constexpr bool solves_for = scalar_is_built<T> && !std::same_as<T, float>;
-
 /// Set up once, solves many times A X = B for m columns, right-preconditioned by M (which applies M⁻¹; Identity{}:
 /// none). Owns the method's vectors: only its first solve allocates. What the method learns of A, shifts and Ritz
 /// values, stays from solve to solve. A and M are held by reference.
@@ -62,7 +57,7 @@ inline constexpr bool solves_for = scalar_is_built<T> && !std::same_as<T, float>
 /// they are compiled for real vectors, in which each complex number is a pair. A null space is not removed.
 template <class T>
 class Solver {
-    static_assert(solves_for<T>, "this scalar is not built in: Solver<double>, Solver<std::complex<double>>");
+    static_assert(scalar_is_built<T>, "this scalar is not built in: Solver<double>, <float>, <std::complex<double>>");
 
 public:
     /// Collective. `rows`: of this rank. Throws InputError, on every rank alike, for wrong sizes or options and for an
@@ -92,12 +87,34 @@ private:
     std::unique_ptr<InPairs<T>> pairs_;  // in the place of driver_: complex vectors whose scalars are real
 };
 
+/// The same where A, M, b and x are in single precision: iterative refinement (`refine:inner=NAME`) around the method,
+/// whose vectors are in single precision, too. ‖b − A x‖ is that of the x that is returned, from A's products, whatever
+/// these are worth: about 1e-6 ‖A‖‖x‖ is what they can tell.
+template <>
+class Solver<float> {
+public:
+    Solver(Comm& comm, AnyOperator<float> A, AnyOperator<float> M, Index rows, int columns,
+           const SolveOptions& options = {});
+    ~Solver();
+    Solver(Solver&&) noexcept;
+    Solver& operator=(Solver&&) noexcept;
+
+    const Result& solve(MultiVector<const float> b, MultiVector<float> x);
+    const Result& solve_transposed(MultiVector<const float> b, MultiVector<float> x);
+    void set_tolerances(double rtol, double atol, int max_iterations);
+    void forget();
+
+private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
 /// Collective. A single solve, as by a Solver.
 template <class T>
 Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
              std::type_identity_t<MultiVector<const T>> b, std::type_identity_t<MultiVector<T>> x,
              const SolveOptions& options = {}) {
-    static_assert(solves_for<T>, "this scalar is not built in: solve<double>, solve<std::complex<double>>");
+    static_assert(scalar_is_built<T>, "this scalar is not built in: solve<double>, <float>, <std::complex<double>>");
     return Solver<T>(comm, A, M, b.rows(), b.columns(), options).solve(b, x);
 }
 
