@@ -120,7 +120,7 @@ int solve_methods(const Comm& comm, const SolveArguments& arguments, std::span<c
 }
 
 ChosenProgress choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator<double>& A, Index rows, bool preconditioned,
-                               const CommArguments& arguments, std::span<const AskedMethod> methods) {
+                               const CommArguments& arguments, std::span<const AskedMethod> methods, int columns) {
     if (arguments.progress_mode != "auto" || comm.size() == 1 || std::ranges::none_of(methods, [&](const auto& each) {
             return each.method && hides(*each.method, preconditioned);
         })) {
@@ -138,9 +138,9 @@ ChosenProgress choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator<doubl
     // What a reduction can hide behind. A long product hides any, and would not fit into the time of a probe.
     std::string product;
     if (all_max(comm, A.bytes(1)) < most_probed) {
-        std::vector<double> x(static_cast<std::size_t>(rows)), y(x.size());
+        std::vector<double> x(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)), y(x.size());
         const auto start = Clock::now();
-        A.apply({x.data(), rows, 1}, {y.data(), rows, 1});
+        A.apply({x.data(), rows, columns}, {y.data(), rows, columns});
         product = fmt::format("; a product takes {:.1f} µs", 1e6 * all_max(comm, to_seconds(Clock::now() - start)));
     }
     return {found, fmt::format("progress mode: {}{}{}", to_string(*found), product,

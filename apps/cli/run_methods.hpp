@@ -65,10 +65,10 @@ struct ChosenProgress {
 };
 
 /// Collective. With `auto`, where there is something to hide: sets the progress mode that hides reductions best, before
-/// solves with A, of so many local rows.
+/// solves with A, of so many local rows, which takes vectors of so many columns.
 ChosenProgress choose_progress(stretto::MpiComm& mpi, stretto::Comm& comm, const stretto::AnyOperator<double>& A,
                                stretto::Index rows, bool preconditioned, const CommArguments& arguments,
-                               std::span<const AskedMethod> methods);
+                               std::span<const AskedMethod> methods, int columns = 1);
 
 /// Collective. Where a method has nothing from hiding, by the probe and by what the solve measured, says which of its
 /// family does without at as few reductions, or that there was not enough work to hide behind.

@@ -148,6 +148,7 @@ BemProblem make_bem_problem(const Comm& comm, const std::string& text) {
             mesh = sphere_of(n, radius);
             problem.potential = {1};
             problem.truth = {"capacitance", radius};
+            problem.sphere_radius = radius;
             if (spec.name == "sphere_in_field") {
                 problem.potential = {0};
                 problem.field = 1;
@@ -214,7 +215,16 @@ BemCharges charges(const BemProblem& problem, std::span<const double> density) {
 }
 
 std::string to_vtu(const BemProblem& problem, std::span<const double> density) {
-    const auto& mesh = problem.mesh;
+    std::vector<double> potential;
+    for (const Index surface : problem.surface)
+        potential.push_back(problem.potential[static_cast<std::size_t>(surface)]);
+    const CellData data[] = {{"charge density", {density.begin(), density.end()}},
+                             {"potential", potential},
+                             {"surface", {problem.surface.begin(), problem.surface.end()}, true}};
+    return to_vtu(problem.mesh, data);
+}
+
+std::string to_vtu(const TriangleMesh& mesh, std::span<const CellData> data) {
     std::string text = fmt::format(
         "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
         "<UnstructuredGrid>\n<Piece NumberOfPoints=\"{}\" NumberOfCells=\"{}\">\n<Points>\n"
@@ -228,16 +238,13 @@ std::string to_vtu(const BemProblem& problem, std::span<const double> density) {
     for (Index i = 1; i <= mesh.size(); ++i) fmt::format_to(out, "{}\n", 3 * static_cast<Global>(i));
     text += "</DataArray>\n<DataArray type=\"UInt8\" Name=\"types\" format=\"ascii\">\n";
     for (Index i = 0; i < mesh.size(); ++i) text += "5\n";
-    text += "</DataArray>\n</Cells>\n<CellData Scalars=\"charge density\">\n";
-    const auto cells = [&](const char* type, const char* name, auto&& value) {
-        fmt::format_to(out, "<DataArray type=\"{}\" Name=\"{}\" format=\"ascii\">\n", type, name);
-        for (Index i = 0; i < mesh.size(); ++i) fmt::format_to(out, "{}\n", value(static_cast<std::size_t>(i)));
+    fmt::format_to(out, "</DataArray>\n</Cells>\n<CellData Scalars=\"{}\">\n", data.front().name);
+    for (const auto& [name, values, integer] : data) {
+        fmt::format_to(out, "<DataArray type=\"{}\" Name=\"{}\" format=\"ascii\">\n", integer ? "Int32" : "Float64",
+                       name);
+        for (const double value : values) fmt::format_to(out, "{}\n", value);
         text += "</DataArray>\n";
-    };
-    cells("Float64", "charge density", [&](std::size_t i) { return density[i]; });
-    cells("Float64", "potential",
-          [&](std::size_t i) { return problem.potential[static_cast<std::size_t>(problem.surface[i])]; });
-    cells("Int32", "surface", [&](std::size_t i) { return static_cast<double>(problem.surface[i]); });
+    }
     return text + "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n";
 }
 

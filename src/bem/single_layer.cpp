@@ -3,20 +3,10 @@
 
 #include <cmath>
 
+#include "triangle_rule.hpp"
+
 namespace stretto {
 namespace {
-
-struct QuadraturePoint {
-    double a, b, c, weight;  // barycentric; the weights add up to 1
-};
-/// Degree 5 (Radon 1948; Strang and Fix 1973).
-constexpr double q1 = 0.059715871789770, p1 = 0.470142064105115, q2 = 0.797426985353087, p2 = 0.101286507323456;
-constexpr QuadraturePoint rule[7] = {{1.0 / 3, 1.0 / 3, 1.0 / 3, 0.225}, {q1, p1, p1, 0.132394152788506},
-                                     {p1, q1, p1, 0.132394152788506},    {p1, p1, q1, 0.132394152788506},
-                                     {q2, p2, p2, 0.125939180544827},    {p2, q2, p2, 0.125939180544827},
-                                     {p2, p2, q2, 0.125939180544827}};
-
-constexpr double far = 12;  // in sizes of a triangle: the rule is good to 1e-8 from there on
 
 class SingleLayer {
 public:
@@ -28,11 +18,11 @@ public:
             t.area = mesh.area(i);
             for (const Point& corner : t.corners) t.size = std::max(t.size, norm(corner - t.centroid));
             for (int q = 0; q < 8; ++q) {
-                const Point p = q < 7 ? at(t.corners, rule[q]) : t.centroid;
+                const Point p = q < 7 ? rule_point(t.corners, triangle_rule[q]) : t.centroid;
                 t.x[q] = p[0];
                 t.y[q] = p[1];
                 t.z[q] = p[2];
-                t.w[q] = q < 7 ? t.area * rule[q].weight : 0;
+                t.w[q] = q < 7 ? t.area * triangle_rule[q].weight : 0;
             }
         }
     }
@@ -51,13 +41,10 @@ private:
     };
     const Triangle& triangle(Index i) const { return triangles_[static_cast<std::size_t>(i)]; }
 
-    static Point at(const std::array<Point, 3>& corners, const QuadraturePoint& q) {
-        return q.a * corners[0] + q.b * corners[1] + q.c * corners[2];
-    }
-
     static double potential(const Point& p, const Triangle& t) {
         const Point d = p - t.centroid;
-        if (dot(d, d) < far * far * t.size * t.size) return triangle_potential(p, t.corners);
+        if (dot(d, d) < far_from_triangle * far_from_triangle * t.size * t.size)
+            return triangle_potential(p, t.corners);
         double sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int q = 0; q < 8; ++q) {
@@ -79,7 +66,7 @@ private:
     }
     static double outer(const std::array<Point, 3>& corners, double area, const Triangle& t) {
         double sum = 0;
-        for (const auto& q : rule) sum += q.weight * potential(at(corners, q), t);
+        for (const auto& q : triangle_rule) sum += q.weight * potential(rule_point(corners, q), t);
         return area * sum;
     }
     /// −(4/3) A² Σ ln(1 − l/s)/l over the sides l, s half their sum.
@@ -96,6 +83,12 @@ private:
     std::vector<Triangle> triangles_;
 };
 
+/// Of the triangle whose corners are at d, R far from here.
+double angle_of(const Point (&d)[3], const double (&R)[3]) {
+    return 2 * std::atan2(dot(d[0], cross(d[1], d[2])), R[0] * R[1] * R[2] + dot(d[0], d[1]) * R[2] +
+                                                            dot(d[1], d[2]) * R[0] + dot(d[2], d[0]) * R[1]);
+}
+
 }  // namespace
 
 double triangle_potential(const Point& p, const std::array<Point, 3>& corners) {
@@ -110,10 +103,13 @@ double triangle_potential(const Point& p, const std::array<Point, 3>& corners) {
         const double length = norm(edge), t = dot(d[i], cross(edge, n)) / length, short_way = R[i] + R[next] - length;
         if (short_way > 0) sum += t * std::log((R[i] + R[next] + length) / short_way);  // on the edge t is 0
     }
-    const double triple = std::abs(dot(d[0], cross(d[1], d[2])));
-    const double angle = 2 * std::atan2(triple, R[0] * R[1] * R[2] + dot(d[0], d[1]) * R[2] + dot(d[1], d[2]) * R[0] +
-                                                    dot(d[2], d[0]) * R[1]);
-    return sum - std::abs(dot(d[0], n)) * angle;
+    return sum - std::abs(dot(d[0], n)) * std::abs(angle_of(d, R));
+}
+
+double solid_angle(const Point& p, const std::array<Point, 3>& corners) {
+    const Point d[3] = {corners[0] - p, corners[1] - p, corners[2] - p};
+    const double R[3] = {norm(d[0]), norm(d[1]), norm(d[2])};
+    return angle_of(d, R);
 }
 
 Fill single_layer(const TriangleMesh& mesh, Testing testing) {

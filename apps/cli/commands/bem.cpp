@@ -3,14 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <numbers>
 
 #include "../files.hpp"
 #include "../show/print.hpp"
 #include "dense.hpp"
 #include "stretto/bem/problem.hpp"
+#include "stretto/bem/scattering.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/text.hpp"
+#include "stretto/hmatrix/kernels.hpp"
 #include "stretto/system/linear_system.hpp"
 
 using namespace stretto;
@@ -20,6 +24,8 @@ namespace {
 
 struct BemArguments : DenseArguments {
     std::string testing = "collocation", vtk, picture;
+    double wave_number = 0;  // 0: charges
+    std::string layer = "combined", direction = "0,0,1";
 };
 
 void add(CLI::App& app, BemArguments& bem) {
@@ -32,8 +38,16 @@ void add(CLI::App& app, BemArguments& bem) {
     app.add_option("--testing", bem.testing, "collocation, or galerkin (a symmetric matrix)")
         ->check(CLI::IsMember({"collocation", "galerkin"}))
         ->capture_default_str();
-    app.add_option("--vtk", bem.vtk, "Write the charge density to this file, FILE.vtu");
-    app.add_option("--picture", bem.picture, "Draw the charge density: FILE.svg");
+    app.add_option(
+        "--wave-number", bem.wave_number,
+        "Scatter a plane wave of this wave number off the surfaces, which are sound-soft, in place of charges");
+    app.add_option("--layer", bem.layer,
+                   "What makes the scattered wave: combined, or single (not at every wave number)")
+        ->check(CLI::IsMember({"combined", "single"}))
+        ->capture_default_str();
+    app.add_option("--direction", bem.direction, "Where the plane wave goes: X,Y,Z")->capture_default_str();
+    app.add_option("--vtk", bem.vtk, "Write the density to this file, FILE.vtu");
+    app.add_option("--picture", bem.picture, "Draw the charge density, or the wave around the body: FILE.svg");
 }
 
 /// Collective. Writes on rank 0; any failure is everybody's.
@@ -64,6 +78,60 @@ ordered_json tell(const BemProblem& problem, const std::string& testing, const s
     return json;
 }
 
+/// A VTK file of a complex density.
+std::string density_file(const BemProblem& problem, const std::vector<double>& density) {
+    CellData parts[] = {{"real part", {}}, {"imaginary part", {}}, {"size", {}}};
+    for (const auto& value : complex_values(density)) {
+        parts[0].values.push_back(value.real());
+        parts[1].values.push_back(value.imag());
+        parts[2].values.push_back(std::abs(value));
+    }
+    return to_vtu(problem.mesh, parts);
+}
+
+/// X,Y,Z, made of length 1.
+Point direction_of(const std::string& text) {
+    std::vector<Point> points;
+    try {
+        points = parse_points("--direction", text);
+    } catch (const InputError&) {
+        points.clear();
+    }
+    const double length = points.size() == 1 ? norm(points[0]) : 0;
+    if (!(length > 0) || !std::isfinite(length) || std::ranges::count(text, ',') != 2)
+        throw InputError(fmt::format("--direction {}: three numbers with commas between, as 0,0,1", text));
+    return (1 / length) * points[0];
+}
+
+/// What a density means far away, for people too where there is a table.
+ordered_json tell_wave(const Comm& comm, const BemProblem& problem, const Scattering& scattering,
+                       const std::string& layer, const std::vector<double>& density, bool table) {
+    const auto found = far_field(comm, scattering, complex_values(density), problem.sphere_radius);
+    const double lost = std::abs(found.extinction - found.cross_section) / found.cross_section;
+    ordered_json json{{"triangles", problem.mesh.size()},
+                      {"wave_number", scattering.wave_number()},
+                      {"layer", layer},
+                      {"longest_side", scattering.longest_side()},
+                      {"forward", {found.forward.real(), found.forward.imag()}},
+                      {"backward", {found.backward.real(), found.backward.imag()}},
+                      {"cross_section", found.cross_section},
+                      {"extinction", found.extinction},
+                      {"energy_error", lost},
+                      {"truth", nullptr},
+                      {"relative_error", nullptr}};
+    std::string text = fmt::format(
+        "scattering cross-section {:.6g}, extinction {:.6g} (energy lost or won: {:.1e}); |u∞| forwards {:.6g}, "
+        "backwards {:.6g}",
+        found.cross_section, found.extinction, lost, std::abs(found.forward), std::abs(found.backward));
+    if (problem.sphere_radius > 0) {
+        json["truth"] = {{"what", "far field"}, {"value", "Mie series"}};
+        json["relative_error"] = found.sphere_error;
+        text += fmt::format("; far field and Mie's series differ by {:.2e}", found.sphere_error);
+    }
+    if (table) print_out("  {}\n", text);
+    return json;
+}
+
 int run(const Context& context, const BemArguments& asked) {
     ChosenComm chosen(*context.mpi, asked.comm);
     Comm& comm = chosen.get();
@@ -71,8 +139,18 @@ int run(const Context& context, const BemArguments& asked) {
     // Galerkin's entries have the areas of two triangles in them, which the diagonal takes out again.
     if (asked.precond.empty()) arguments.precond = automatic;
     const auto testing = arguments.testing == "galerkin" ? Testing::galerkin : Testing::collocation;
+    const bool wave = arguments.wave_number != 0;
+    if (wave && !(arguments.wave_number > 0 && arguments.wave_number < 1e30))
+        throw InputError(fmt::format("--wave-number {}: it must be above 0", arguments.wave_number));
+    if (wave && testing == Testing::galerkin)
+        throw InputError("--wave-number goes with --testing collocation: leave out --testing");
+    const Point direction = direction_of(arguments.direction);
+    const auto layer = arguments.layer == "single" ? Layer::single : Layer::combined;
     DenseMatrix matrix;
-    matrix.symmetric = matrix.positive_definite = testing == Testing::galerkin;
+    if (wave)
+        matrix.fill = ComplexFill();
+    else
+        matrix.symmetric = matrix.positive_definite = testing == Testing::galerkin;
     choose_for(matrix, arguments);
     auto methods = arguments.asked_methods();
     const auto vtk_files = files_of_methods(methods, "--vtk", arguments.vtk),
@@ -88,20 +166,43 @@ int run(const Context& context, const BemArguments& asked) {
     ProgressLine line(comm.rank(), arguments.progress);
     const auto bem = make_bem_problem(comm, arguments.problem);
     matrix.geometry = bem.mesh.geometry();
-    matrix.fill = single_layer(bem.mesh, testing);
+    const Scattering scattering(bem.mesh, arguments.wave_number, layer, direction);
     DenseProblem problem{matrix};
     problem.program = shell_word(context.program) + " bem";
-    if (testing == Testing::galerkin) problem.options.emplace_back("--testing", arguments.testing);
-    for (Index triangle = 0; triangle < bem.mesh.size(); ++triangle) problem.b.push_back(bem.wanted(triangle, testing));
     problem.remarks.push_back(fmt::format("{} triangles, {} closed surface{}; {}", bem.mesh.size(),
                                           bem.potential.size(), bem.potential.size() == 1 ? "" : "s",
                                           arguments.testing));
     std::ranges::copy(bem.remarks, std::back_inserter(problem.remarks));
+    if (wave) {
+        matrix.fill = scattering.matrix();
+        problem.options = {{"--wave-number", fmt::format("{}", arguments.wave_number)},
+                           {"--layer", arguments.layer},
+                           {"--direction", arguments.direction}};
+        for (const auto& value : scattering.right_hand_side())
+            problem.b.insert(problem.b.end(), {value.real(), value.imag()});
+        const double side = scattering.longest_side();
+        problem.remarks.push_back(
+            fmt::format("a wave of length {:.4g}, the longest side of a triangle is {:.2g} of it{}",
+                        2 * std::numbers::pi / arguments.wave_number, side,
+                        side > 0.25 ? ": warning: that is too long, more triangles are needed" : ""));
+    } else {
+        matrix.fill = single_layer(bem.mesh, testing);
+        if (testing == Testing::galerkin) problem.options.emplace_back("--testing", arguments.testing);
+        for (Index triangle = 0; triangle < bem.mesh.size(); ++triangle)
+            problem.b.push_back(bem.wanted(triangle, testing));
+    }
     const bool table = comm.rank() == 0 && arguments.json != "-";
-    problem.tell = [&](const std::vector<double>& density) { return tell(bem, arguments.testing, density, table); };
+    problem.tell = [&](const std::vector<double>& density) {
+        return wave ? tell_wave(comm, bem, scattering, arguments.layer, density, table)
+                    : tell(bem, arguments.testing, density, table);
+    };
     problem.write = [&](std::size_t k, const std::vector<double>& density) {
-        if (!vtk_files.empty()) write_on_first(comm, vtk_files[k], [&] { return to_vtu(bem, density); });
-        if (!pictures.empty()) write_on_first(comm, pictures[k], [&] { return to_svg(bem, density); });
+        if (!vtk_files.empty())
+            write_on_first(comm, vtk_files[k],
+                           [&] { return wave ? density_file(bem, density) : to_vtu(bem, density); });
+        if (pictures.empty()) return;
+        const std::string around = wave ? wave_picture(comm, scattering, complex_values(density)) : "";
+        write_on_first(comm, pictures[k], [&] { return wave ? around : to_svg(bem, density); });
     };
     return solve_dense(context, comm, arguments, problem, plan, line);
 }
@@ -109,4 +210,4 @@ int run(const Context& context, const BemArguments& asked) {
 }  // namespace
 
 const Command bem_command = CommandOf<BemArguments>::row<add, run>(
-    "bem", "Boundary elements: the charges of conductors, by a hierarchical matrix");
+    "bem", "Boundary elements: charges of conductors, and scattered waves, by a hierarchical matrix");

@@ -93,11 +93,12 @@ ordered_json describe(const DenseSystem& system) {
 }
 
 /// Collective. Every rank writes a share.
-void write_x(const Comm& comm, const std::string& file, const std::vector<double>& x, int columns) {
+template <class T>
+void write_x(const Comm& comm, const std::string& file, std::span<const T> x, int columns) {
     const auto even = Partition::even(static_cast<Global>(x.size()) / columns, comm.size());
     const auto first = static_cast<std::size_t>(even.first(comm.rank()) * columns);
     const auto count = static_cast<std::size_t>(even.rows(comm.rank())) * static_cast<std::size_t>(columns);
-    write_solution(comm, even, file, std::span(x).subspan(first, count), columns);
+    write_solution(comm, even, file, x.subspan(first, count), columns);
 }
 
 }  // namespace
@@ -157,10 +158,11 @@ int solve_dense(const Context& context, Comm& comm, const DenseArguments& argume
     const double setup = to_seconds(Clock::now() - start);
     auto info = info_of(arguments, problem, system);
     info.setup_seconds = all_max(comm, setup);
+    const int parts = problem.matrix.is_complex() ? 2 : 1;  // real numbers that a value is
     ChosenProgress progress;
     if (arguments.layout != "replicated")
         progress = choose_progress(*context.mpi, comm, system.matrix(), system.matrix().local_rows(),
-                                   system.preconditioner() != nullptr, arguments.comm, plan.methods);
+                                   system.preconditioner() != nullptr, arguments.comm, plan.methods, parts);
     else if (comm.size() > 1 && arguments.comm.progress_mode == "auto")
         progress.remark =
             "progress mode: none, for replicated vectors need no reductions; what lets the all-gather advance is not "
@@ -169,7 +171,7 @@ int solve_dense(const Context& context, Comm& comm, const DenseArguments& argume
 
     const bool table = comm.rank() == 0 && arguments.json != "-";
     const auto rows = static_cast<Index>(system.matrix().rows());
-    const MultiVector<const double> b(problem.b.data(), rows, problem.columns);
+    const MultiVector<const double> b(problem.b.data(), rows, parts * problem.columns);
     Report report(std::move(info));
     const auto review = [&](const AskedMethod& method, Result& result, const std::vector<double>&) {
         if (progress.probe) advise(comm, *progress.probe, *method.method, system.preconditioner() != nullptr, result);
@@ -181,12 +183,16 @@ int solve_dense(const Context& context, Comm& comm, const DenseArguments& argume
         report.annotate("hmatrix", describe(system));
         if (problem.tell) report.annotate("bem", problem.tell(x));
         if (problem.write) problem.write(k, x);
-        if (!plan.solutions.empty()) write_x(comm, plan.solutions[k], x, problem.columns);
+        if (plan.solutions.empty()) return;
+        if (parts == 1)
+            write_x<double>(comm, plan.solutions[k], x, problem.columns);
+        else
+            write_x(comm, plan.solutions[k], complex_values(x), problem.columns);
     };
     return solve_methods(
         comm, arguments, plan.methods,
         {.solve = [&](const SolveOptions& options,
-                      std::vector<double>& x) { return system.solve(b, {x.data(), rows, problem.columns}, options); },
+                      std::vector<double>& x) { return system.solve(b, {x.data(), rows, b.columns()}, options); },
          .guess = std::vector<double>(b.size(), 0.0),
          .threads = system.threads(),
          .interrupt = context.interrupt},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,17 +33,22 @@ Plan check_dense(const stretto::Comm& comm, const DenseArguments& arguments, std
 /// A system, and what the command that has it tells.
 struct DenseProblem {
     const stretto::DenseMatrix& matrix;
-    std::vector<double> b = {};  ///< points × columns
+    std::vector<double> b = {};  ///< points × columns, of complex values in pairs
     int columns = 1;
     std::vector<std::string> remarks = {};
     /// The command as it was typed, and those of its options that say what is solved (RunInfo).
     std::string program = {};
     std::vector<std::pair<std::string, std::string>> options = {};
-    /// Tells what a solution (n × columns, in the order of the points) means, for people, and returns it for the JSON.
+    /// Tells what a solution (as b, in the order of the points) means, for people, and returns it for the JSON.
     std::function<nlohmann::ordered_json(const std::vector<double>& x)> tell = {};
     /// Writes what is asked for besides the solution of a method.
     std::function<void(std::size_t method, const std::vector<double>& x)> write = {};
 };
+
+/// Values that are there in pairs.
+inline std::span<const std::complex<double>> complex_values(const std::vector<double>& pairs) {
+    return {reinterpret_cast<const std::complex<double>*>(pairs.data()), pairs.size() / 2};
+}
 
 /// Collective. Compresses, solves, reports. Returns the exit code. Throws stretto::InputError on every rank alike.
 int solve_dense(const Context& context, stretto::Comm& comm, const DenseArguments& arguments,

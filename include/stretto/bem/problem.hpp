@@ -21,6 +21,7 @@ struct BemProblem {
     std::vector<Index> surface;     ///< of each triangle
     std::vector<double> potential;  ///< of each surface
     double field = 0;
+    double sphere_radius = 0;          ///< of a single sphere around the origin; 0: it is something else
     std::vector<std::string> remarks;  ///< what was changed in a mesh from a file
     struct Truth {
         std::string what;  ///< capacitance, charge (of the first surface) or dipole
@@ -54,7 +55,15 @@ std::span<const BemProblemKind> bem_problems();
 /// every rank alike.
 BemProblem make_bem_problem(const Comm& comm, const std::string& spec);
 
-/// A VTK file (.vtu) of the triangles with charge density, potential and number of the surface.
+/// A number of each triangle, for a VTK file.
+struct CellData {
+    std::string_view name;
+    std::vector<double> values;
+    bool integer = false;
+};
+/// A VTK file (.vtu) of the triangles with such data.
+std::string to_vtu(const TriangleMesh& mesh, std::span<const CellData> data);
+/// With charge density, potential and number of the surface.
 std::string to_vtu(const BemProblem& problem, std::span<const double> density);
 
 /// A picture (SVG) of the triangles, coloured by charge density: blue below zero, red above.

@@ -13,6 +13,10 @@ namespace stretto {
 /// by van Oosterom and Strackee 1983).
 double triangle_potential(const Point& p, const std::array<Point, 3>& corners);
 
+/// The solid angle under which the triangle is seen from p (van Oosterom and Strackee 1983): positive where its normal
+/// points away from p.
+double solid_angle(const Point& p, const std::array<Point, 3>& corners);
+
 /// What is tested of the potential on a triangle: its value at the centroid, or its integral.
 enum class Testing { collocation, galerkin };
 inline constexpr std::string_view testing_names[] = {"collocation", "galerkin"};
