@@ -22,6 +22,7 @@
 #include "stretto/sparse/structure.hpp"
 #include "stretto/statements/multivector.hpp"
 #include "stretto/system/advice.hpp"
+#include "stretto/system/complex_system.hpp"
 #include "stretto/system/dense_system.hpp"
 #include "stretto/system/linear_system.hpp"
 #include "stretto/system/prepare.hpp"

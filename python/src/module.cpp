@@ -3,13 +3,16 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "solve.hpp"
+#include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
+#include "stretto/io/complex_problem.hpp"
 #include "stretto/io/problem.hpp"
 #include "stretto/precond/table.hpp"
 
@@ -88,10 +91,21 @@ std::string in_python(std::string text) {
 }
 
 /// This rank's rows of a problem or a file: start, columns, values, and how many rows there are in all.
-nb::tuple problem_rows(Communicator& communicator, const std::string& name) {
-    auto [partition, rows] = load_problem(communicator.comm(), name);
+template <class T>
+nb::tuple arrays_of(DistributedRowsOf<T> matrix) {
+    auto& [partition, rows] = matrix;
     return nb::make_tuple(array_of(std::move(rows.start)), array_of(std::move(rows.columns)),
                           array_of(std::move(rows.values)), partition.rows());
+}
+
+nb::tuple problem_rows(Communicator& communicator, const std::string& name) {
+    const Comm& comm = communicator.comm();
+    const std::string file = is_complex_problem(name) ? "" : file_of_problem(name);
+    std::error_code error;
+    const bool there = comm.rank() == 0 && !file.empty() && std::filesystem::is_regular_file(file, error);
+    if (is_complex_problem(name) || (any_of(comm, there) && holds_complex(comm, file)))
+        return arrays_of(load_complex_problem(comm, name));
+    return arrays_of(load_problem(comm, name));
 }
 
 }  // namespace
@@ -125,4 +139,5 @@ NB_MODULE(_core, m) {
     bind_vectors(m);
     bind_operators(m);
     bind_dense(m);
+    bind_complex(m);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What callers give, as the library takes it: rows as compressed rows, vectors as columns of doubles."""
+"""What callers give, as the library takes it: rows as compressed rows, vectors as columns of doubles, or of complex numbers."""
 
 import threading
 
@@ -10,7 +10,20 @@ from . import _core, _devices
 REALS = "biuf"  # kinds of NumPy that doubles hold
 
 
-def real(array, name):
+def has_complex(array):
+    """Whether an array or a matrix, or a list of numbers, is of complex ones."""
+    kind = getattr(array, "dtype", None)
+    if kind is None:
+        return isinstance(array, (list, tuple)) and np.asarray(array).dtype.kind == "c"
+    return "complex" in str(kind)  # NumPy's and torch's names
+
+
+def number(array, name, kind=np.complex128):
+    """An array of complex numbers, the same one where it is such."""
+    return real(array, name, kind)
+
+
+def real(array, name, kind=np.float64):
     """An array of doubles, the same one where it is such; complex numbers are refused."""
     given = array
     if type(array) is not np.ndarray:
@@ -18,18 +31,18 @@ def real(array, name):
             raise TypeError(f"{name} lies on a device: it is taken from the host's memory, by .get() or .cpu()")
         by_dlpack = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
         array = np.from_dlpack(array) if by_dlpack else np.asarray(array)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} has numbers of type {array.dtype}: the library computes with real numbers of double precision; a "
-                        f"complex system of n rows is a real one of 2n: [[Re A, -Im A], [Im A, Re A]]")
-    if array.dtype.kind not in REALS:
+    if array.dtype.kind == "c" and kind is np.float64:
+        raise TypeError(f"{name} has numbers of type {array.dtype}: complex numbers are for stretto.solve and the functions of methods, with "
+                        f"A as a matrix and M as the name of a preconditioner")
+    if array.dtype.kind not in REALS + ("" if kind is np.float64 else "c"):
         what = "a sparse matrix: .toarray() is wanted" if hasattr(given, "tocsr") else f"no array of real numbers, but of type {array.dtype}"
         raise TypeError(f"{name} is {what}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return np.ascontiguousarray(array, dtype=kind)
 
 
-def columns(b, name, rows=None, whose="the matrix has {} rows"):
+def columns(b, name, rows=None, whose="the matrix has {} rows", taken=real):
     """b as rows × columns."""
-    b = real(b, name)
+    b = taken(b, name)
     if b.ndim not in (1, 2):
         raise ValueError(f"{name} has {b.ndim} dimensions: a vector of n numbers, or n × m for m right-hand sides")
     if rows is not None and b.shape[0] != rows:
@@ -42,14 +55,14 @@ def columns(b, name, rows=None, whose="the matrix has {} rows"):
 def guess(x0, b):
     """A new array for x, with the initial guess in it; whether there is one."""
     if x0 is None:
-        return np.zeros(b.shape), False
-    x = columns(x0, "x0", b.shape[0], "b has {}")
+        return np.zeros(b.shape, b.dtype), False
+    x = columns(x0, "x0", b.shape[0], "b has {}", number if b.dtype.kind == "c" else real)
     if x.shape != b.shape:
         raise ValueError(f"x0 has {x.shape[1]} columns, b has {b.shape[1]}")
     return np.array(x), True
 
 
-def rows_of(A):
+def rows_of(A, taken=real):
     """(start, columns, values) of a SciPy matrix or an array; of CSR with doubles these are its own arrays. Of CuPy's matrices and torch's
     what the host has of them."""
     if not hasattr(A, "tocsr") and hasattr(A, "to_sparse_csr"):
@@ -62,9 +75,9 @@ def rows_of(A):
         A = A.tocsr()
         if _devices.lies_on(A.data):
             A = A.get()
-        start, places, values = A.indptr, A.indices, real(A.data, "A")
+        start, places, values = A.indptr, A.indices, taken(A.data, "A")
     else:
-        dense = real(A, "A")
+        dense = taken(A, "A")
         if dense.ndim != 2:
             raise ValueError(f"A has {dense.ndim} dimensions: a matrix has 2")
         row, places = np.nonzero(dense)

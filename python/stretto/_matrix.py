@@ -295,7 +295,7 @@ class Solver:
 
 
 def problem(name, comm=None):
-    """A generated problem or a file, as the command line takes it, as a SciPy CSR array: this process' rows of it.
+    """A generated problem or a file, real or complex, as the command line takes it, as a SciPy CSR array: this process' rows of it.
 
     >>> import stretto
     >>> stretto.problem("poisson3d:10").shape

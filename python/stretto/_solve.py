@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _core, _devices
+from . import _arrays, _complex, _core, _devices
 from ._hmatrix import HMatrix
 from ._matrix import Matrix, Preconditioner
 from ._progress import told
@@ -31,7 +31,8 @@ def _product(operator, name, rows):
     if tuple(shape) != (rows, rows):
         raise ValueError(f"{name} has the shape {tuple(shape)}: ({rows}, {rows}) is wanted, for b has {rows} rows")
     if kind is not None and np.dtype(kind).kind == "c":
-        raise TypeError(f"{name} has numbers of type {kind}: the library computes with real numbers of double precision")
+        raise TypeError(f"{name} has numbers of type {kind}: operators are real; of complex systems A is a matrix, and M the name of a "
+                        f"preconditioner")
 
     def taken(y, of):
         of = _arrays.real(of, f"what {name} returned")
@@ -99,7 +100,8 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     Parameters
     ----------
     A : sparse matrix, array, LinearOperator, callable, Matrix or HMatrix, (n, n)
-        With `comm` of several processes each has its rows of A, of b and of x.
+        With `comm` of several processes each has its rows of A, of b and of x. Of complex numbers (docs/scalars.md): a sparse matrix or an
+        array.
     b : array, (n,) or (n, m)
         m right-hand sides are solved for together: the matrix is read once for all of them. x is an array of the same library: NumPy's,
         torch's, JAX's, CuPy's, numba's; where b lies on a GPU the solve runs there, b is read and x written there.
@@ -142,11 +144,24 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
         precond, M = "auto", precond
     elif M is not None and precond not in ("auto", "none"):
         raise TypeError(f"M and precond={precond!r}: one preconditioner is wanted")
+    communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm)
+    is_complex = M is None and is_matrix(A) and not isinstance(A, Matrix) and any(_arrays.has_complex(each) for each in (A, b, x0))
+    if communicator.size > 1:
+        is_complex = communicator.total(is_complex) > 0  # on any process
+    if is_complex:
+        unlike = [name for name, value, usual in (("prepare", prepare, ""), ("null_space", null_space, "auto"), ("device", device or "cpu", "cpu"),
+                                                  ("execution", execution, "threads")) if value != usual]
+        if unlike:
+            raise TypeError(f"{unlike[0]} is not for complex systems: leave it out")
+        given = {"method": method, "rtol": 1e-8 if rtol is None else rtol, "atol": atol, **options}
+        if maxiter is not None:
+            given["maxiter"] = maxiter
+        return _complex.solve(A, b, x0, given, precond=precond, threads=threads, insist=insist, communicator=communicator, progress=progress,
+                              callback=callback)
     lies_on = _devices.lies_on(b)
     if isinstance(A, HMatrix) and M is None:
         return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
     rtol = 1e-8 if rtol is None else rtol
-    communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm)
     if isinstance(A, HMatrix) and communicator.size > 1:
         raise TypeError("M of an HMatrix on several processes, whose vectors are whole on each: its own preconditioners are named with it")
     if is_matrix(A) and M is None:

@@ -3,6 +3,7 @@
 
 import numpy as np
 from mpi4py import MPI
+from scipy.sparse import eye
 
 import stretto
 
@@ -18,6 +19,16 @@ for method in ("bicgstab", "pipelined_gmres:l=2"):
     together = stretto.solve(whole[mine], B[mine], method=method, precond="jacobi", rtol=1e-10, comm=comm)
     assert together.converged and together.columns[1]["status"] == "converged"
     assert np.abs(together.x - alone.x[mine]).max() < 1e-7
+# Complex numbers.
+wave = (whole + 0.5j * eye(whole.shape[0])).tocsr()
+for b in (B[:, 0] * (1 + 1j), B.astype(complex)):
+    alone = stretto.solve(wave, b, rtol=1e-10)
+    together = stretto.solve(wave[mine], b[mine], rtol=1e-10, comm=comm)
+    assert together.converged and np.abs(together.x - alone.x[mine]).max() < 1e-7
+odd = np.arange(whole.shape[0]) >= ends[-2]  # on the last process alone
+alone = stretto.solve(whole, B[:, 0] * np.where(odd, 1j, 1), rtol=1e-10)
+together = stretto.solve(whole[mine], B[mine, 0] * (1j if comm.rank == comm.size - 1 else 1), rtol=1e-10, comm=comm)
+assert together.converged and np.abs(together.x - alone.x[mine]).max() < 1e-7
 # Entries of any rows, on any process.
 coo = whole.tocoo()
 dealt = slice(comm.rank, None, comm.size)
@@ -71,16 +82,14 @@ solver = stretto.Solver(whole[mine], "bicgstab", comm=comm)
 points_here = points[:499] if last else points
 for call, words in (
         (lambda: stretto.solve(whole[mine], b[1:] if last else b, comm=comm), "rows, the matrix has"),
-        (lambda: stretto.solve(whole[mine], 1j * b if last else b, comm=comm), "double precision"),
-        (lambda: stretto.solve(1j * whole[mine] if last else whole[mine], b, comm=comm), "double precision"),
         (lambda: stretto.solve(whole[mine], b, b[1:] if last else b, comm=comm), "x0 has"),
         (lambda: stretto.solve(lambda v: v, b, M=3 if last else (lambda v: v), comm=comm), "M is int"),
         (lambda: solver.solve(B[mine] if last else b), "made for 1"),
         (lambda: solver.matrix @ (b[1:] if last else b), "x has"),
-        (lambda: solver.update_values(1j * whole[mine] if last else whole[mine]), "double precision"),
+        (lambda: solver.update_values(1j * whole[mine] if last else whole[mine]), "complex numbers are for"),
         (lambda: stretto.advise(whole[mine], b[1:] if last else b, comm=comm), "rows, the matrix has"),
         (lambda: K.solve(C[1:] if last else C), "rows, the matrix has"),
-        (lambda: K @ (1j * C if last else C), "double precision"),
+        (lambda: K @ (1j * C if last else C), "complex numbers are for"),
         (lambda: stretto.Matrix.from_triplets([0], [0], ["a" if last else 1.0], 1, comm=comm), "no array of real numbers")):
     assert all(words in each for each in refused(call)), words
 for call, words in (

@@ -10,12 +10,9 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/text.hpp"
-#include "stretto/driver/check.hpp"
 #include "stretto/io/complex_problem.hpp"
 #include "stretto/io/right_hand_side.hpp"
-#include "stretto/precond/complex.hpp"
-#include "stretto/sparse/complex_structure.hpp"
-#include "stretto/system/linear_system.hpp"
+#include "stretto/system/complex_system.hpp"
 
 using namespace stretto;
 
@@ -68,49 +65,6 @@ ArrayFile load_b(const Comm& comm, const DistributedRowsOf<Complex>& matrix, con
     return {pairs_of(b), columns};
 }
 
-/// What nobody asked for is chosen by the structure.
-std::string chosen_method(const std::string& text, const ComplexStructure& structure) {
-    if (text != automatic) return text;
-    if (!structure.hermitian) return "gmres";
-    return structure.positive_diagonal ? "cg" : "minres";
-}
-std::string chosen_precond(const std::string& text, const ComplexStructure& structure) {
-    if (text != automatic) return text;
-    if (!structure.hermitian) return "block_jacobi:ilu0";
-    return structure.positive_diagonal ? "block_jacobi:ic0" : "none";
-}
-
-/// Throws InputError where the method cannot be right.
-void check_needs(const std::string& text, const ComplexStructure& structure, const ComplexPreconditioner* M) {
-    const auto [spec, method, options, in_single] = choose_method(text);
-    if (method->needs == Needs::any) return;
-    if (!structure.hermitian)
-        throw InputError(
-            fmt::format("{} needs a hermitian matrix, and A is {}: type --method gmres or bicgstab, or --insist",
-                        method->name, structure.in_words()));
-    if (method->needs == Needs::positive_definite && !structure.positive_diagonal)
-        throw InputError(
-            fmt::format("{} needs a positive definite matrix, and the diagonal of A is not positive: type "
-                        "--method minres, or --insist",
-                        method->name));
-    if (M && !M->hermitian())
-        throw InputError(
-            fmt::format("{} needs a hermitian preconditioner: type --precond jacobi or block_jacobi:ic0, or "
-                        "--insist",
-                        method->name));
-}
-
-/// What to type where it did not converge.
-std::vector<NextStep> next_steps(const std::string& method, const std::string& precond) {
-    std::vector<NextStep> steps;
-    const auto add = [&](const char* name, const char* by, const char* why) {
-        if (method != name || precond != by) steps.push_back({.method = name, .precond = by, .why = why});
-    };
-    add("gmres", "block_jacobi:lu", "takes any matrix, and direct solves on each rank");
-    add("gmres:m=100", "additive_schwarz:lu,overlap=2", "longer cycles, and direct solves of overlapping blocks");
-    return steps;
-}
-
 }  // namespace
 
 bool is_complex_solve(const Comm& comm, const SolveArguments& arguments, const std::string& scalar) {
@@ -135,37 +89,21 @@ int solve_complex(const Context& context, Comm& comm, const SolveArguments& argu
     std::vector<double> guess(b.values.size(), 0.0);
     if (!arguments.guess.empty()) guess = read_pairs(comm, arguments.guess, columns, problem.partition, threads).values;
     const Partition partition = problem.partition;
-    const CsrMatrix<Complex> A(comm, partition, std::move(problem.rows), threads);
-    const auto structure = analyse(A);
-    const std::string precond = chosen_precond(arguments.precond, structure);
-    const auto before = Clock::now();
-    const auto M = make_complex_preconditioner(precond, A);
-    const double precond_seconds = to_seconds(Clock::now() - before);
-    for (auto& method : plan.methods) {
-        method = asked_method(chosen_method(method.text, structure));
-        if (!arguments.insist) check_needs(method.text, structure, M.get());
-    }
+    const ComplexSystem system(comm, std::move(problem),
+                               {.precond = arguments.precond, .threads = threads, .insist = arguments.insist});
+    for (auto& method : plan.methods) method = asked_method(system.chosen(method.text));
 
-    RunInfo info;
+    SolveOptions asked;
+    asked.method = plan.methods.front().text;
+    asked.rtol = arguments.rtol;
+    asked.atol = arguments.atol;
+    asked.max_iterations = arguments.max_iterations;
+    RunInfo info = system.info(asked, columns);
     info.program = shell_word(context.program) + " solve";
     info.problem = arguments.problem;
-    info.scalar = "complex";
-    info.precond = precond;
     info.formulation = arguments.formulation;
     info.latency = arguments.comm.latency;
-    info.rows = A.rows();
-    info.nonzeros = A.nonzeros();
-    info.columns = columns;
-    info.threads = threads;
-    info.ranks = comm.size();
-    info.rtol = arguments.rtol;
-    info.atol = arguments.atol;
-    info.max_iterations = arguments.max_iterations;
     info.setup_seconds = all_max(comm, to_seconds(Clock::now() - start));
-    info.precond_seconds = all_max(comm, precond_seconds);
-    info.precond_bytes = all_sum(comm, M ? M->stored() : 0.0);
-    info.remarks.push_back(fmt::format("complex values: {}", structure.in_words()));
-    if (M) std::ranges::move(M->remarks(), std::back_inserter(info.remarks));
     const SolveArguments usual;
     const auto given = [&](const char* name, const auto& value, const auto& usual_value) {
         if (value != usual_value) info.options.emplace_back(name, shell_word(fmt::format("{}", value)));
@@ -175,17 +113,13 @@ int solve_complex(const Context& context, Comm& comm, const SolveArguments& argu
     given("--columns", arguments.columns, usual.columns);
     given("--solution", arguments.solution, usual.solution);
 
-    const Index rows = A.local_rows();
-    const AnyOperator<Complex> by = M ? AnyOperator<Complex>(*M) : AnyOperator<Complex>();
+    const Index rows = system.matrix().local_rows();
     Report report(std::move(info));
     return solve_methods(
         comm, arguments, plan.methods,
         {.solve =
-             [&](SolveOptions options, std::vector<double>& x) {
-                 const auto right = as_complex(b.values, rows, columns);
-                 auto result = solve<Complex>(comm, A, by, right, as_complex(x, rows, columns), options);
-                 if (!result.passed()) result.next = next_steps(options.method, precond);
-                 return result;
+             [&](const SolveOptions& options, std::vector<double>& x) {
+                 return system.solve(as_complex(b.values, rows, columns), as_complex(x, rows, columns), options);
              },
          .guess = std::move(guess),
          .threads = threads,

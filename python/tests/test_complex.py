@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Complex systems, beside SciPy's and NumPy's."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
+
+import stretto
+
+
+def residual(A, x, b):
+    return np.max(np.linalg.norm(b - A @ x, axis=0) / np.linalg.norm(b, axis=0))
+
+
+def grid(n=12):
+    one = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n))
+    return (sp.kron(one, sp.eye(n)) + sp.kron(sp.eye(n), one)).tocsr()
+
+
+def helmholtz(n=12):
+    """Complex symmetric."""
+    return (grid(n) - (0.4 - 0.3j) * sp.eye(n * n)).tocsr()
+
+
+def hermitian(n=12):
+    A = sp.lil_matrix(grid(n).astype(complex))
+    for i in range(n * n - 1):
+        if A[i, i + 1]:
+            A[i, i + 1] *= np.exp(0.7j)
+            A[i + 1, i] = np.conj(A[i, i + 1])
+    return sp.csr_matrix(A + 0.1 * sp.eye(n * n))
+
+
+@pytest.fixture
+def rhs():
+    rng = np.random.default_rng(3)
+    return rng.standard_normal((144, 3)) + 1j * rng.standard_normal((144, 3))
+
+
+@pytest.mark.parametrize("method", [each["name"] for each in stretto.methods()])
+def test_all_methods(method, rhs):
+    A = hermitian() if next(each for each in stretto.methods() if each["name"] == method)["needs"] != "any" else helmholtz()
+    for b in (rhs, rhs[:, 0]):
+        r = stretto.solve(A, b, method=method, precond="jacobi", rtol=1e-9)
+        assert r.converged and r.x.shape == b.shape and r.x.dtype == np.complex128
+        assert residual(A, r.x, b) <= 1.0001e-9
+        assert np.allclose(r.x, spsolve(A.tocsc(), b), atol=1e-6)
+    x, info = getattr(stretto, method)(A, rhs[:, 1], rtol=1e-8)
+    assert info == 0 and residual(A, x, rhs[:, 1]) <= 1.0001e-8
+
+
+def test_what_is_chosen(rhs):
+    r = stretto.solve(hermitian(), rhs)
+    assert r.converged and r.method == "cg" and any("hermitian" in remark for remark in r.remarks)
+    r = stretto.solve(helmholtz(), rhs)
+    assert r.converged and r.method == "gmres"
+    r = stretto.solve(-hermitian(), rhs)
+    assert r.converged and r.method == "minres"
+    for precond in ("none", "jacobi", "block_jacobi:ilu0", "additive_schwarz", "chebyshev"):
+        assert stretto.solve(hermitian(), rhs, precond=precond, method="gmres").converged
+
+
+def test_kinds_of_matrices_and_vectors(rhs):
+    A = helmholtz()
+    truth = spsolve(A.tocsc(), rhs)
+    shuffled = sp.coo_matrix(A)
+    order = np.random.default_rng(1).permutation(shuffled.nnz)
+    halves = sp.coo_matrix((np.concatenate([shuffled.data[order] / 2] * 2),
+                            (np.concatenate([shuffled.row[order]] * 2), np.concatenate([shuffled.col[order]] * 2))), shape=A.shape)
+    for of in (A, A.tocsc(), halves, A.toarray(), A.toarray().tolist(), A.astype(np.complex64)):
+        r = stretto.solve(of, rhs, rtol=1e-10)
+        assert r.converged and np.allclose(r.x, truth, atol=1e-4 if of is not A else 1e-7)
+    # One of them real.
+    r = stretto.solve(grid(), rhs[:, 0], rtol=1e-10)
+    assert r.converged and np.allclose(r.x, spsolve(grid().tocsc(), rhs[:, 0]), atol=1e-7)
+    r = stretto.solve(A, rhs.real, x0=truth.real, rtol=1e-10)
+    assert r.converged and np.allclose(A @ r.x, rhs.real, atol=1e-7)
+    r = stretto.solve(A, rhs[:, 0], x0=truth[:, 0])
+    assert r.iterations == 0 and r.converged
+
+
+def test_problems(tmp_path):
+    from scipy.io import mmwrite
+    A = stretto.problem("magnetic2d:9")
+    assert A.dtype == np.complex128 and abs(A - A.conj().T).max() < 1e-15 and abs(A.imag).max() > 0
+    b = np.ones(81)
+    assert stretto.solve(A, b).method == "cg"
+    mmwrite(tmp_path / "A.mtx", helmholtz())
+    read = stretto.problem(str(tmp_path / "A.mtx"))
+    assert abs(read - helmholtz()).max() < 1e-14
+    with pytest.raises(stretto.InputError, match="nowhere"):
+        stretto.problem("nowhere.mtx")
+
+
+def test_a_history_and_a_callback(rhs):
+    told = []
+    r = stretto.solve(helmholtz(), rhs[:, 0], callback=lambda residual: told.append(residual), history=True)
+    assert r.converged and len(told) == r.iterations + 1 and len(r.history) >= r.iterations
+    assert r.details["scalar"] == "complex"
+
+
+def test_what_is_refused(rhs):
+    A = helmholtz()
+    bad = A.copy()
+    bad.data[3] = complex(0, np.nan)
+    for call, error, words in (
+            (lambda: stretto.solve(A, rhs, method="cg"), stretto.InputError, "cg needs a hermitian matrix, and A is complex symmetric"),
+            (lambda: stretto.solve(A, rhs, precond="amg"), stretto.InputError, "amg is not for complex"),
+            (lambda: stretto.solve(A, rhs, device="emulated"), TypeError, "device is not for complex"),
+            (lambda: stretto.solve(A, rhs, prepare="rcm"), TypeError, "prepare is not for complex"),
+            (lambda: stretto.solve(A[:-1], rhs[:-1]), ValueError, "143 × 144"),
+            (lambda: stretto.solve(A, rhs[:-1]), ValueError, "b has 143 rows"),
+            (lambda: stretto.solve(bad, rhs), stretto.InputError, "the value is not finite"),
+            (lambda: stretto.solve(A, rhs, nothing=1), TypeError, "there is no option 'nothing'")):
+        with pytest.raises(error, match=words):
+            call()
