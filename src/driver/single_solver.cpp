@@ -40,20 +40,19 @@ private:
     Workspace<float> x_, y_;
 };
 
-/// The method with all its vectors in single precision.
-std::string refined(const std::string& method) {
+SolveOptions refined(SolveOptions options) {
+    options.method = in_single(options.method);
+    return options;
+}
+
+}  // namespace
+
+std::string in_single(const std::string& method) {
     if (choose_method(method).in_single) return method;
     std::string inner = method;
     std::ranges::replace(inner, ':', ',');
     return "refine:inner=" + inner;
 }
-
-SolveOptions refined(SolveOptions options) {
-    options.method = refined(options.method);
-    return options;
-}
-
-}  // namespace
 
 struct Solver<float>::Parts {
     Parts(Comm& comm, const AnyOperator<float>& of_A, const AnyOperator<float>& of_M, Index rows, int columns,

@@ -178,6 +178,17 @@ PreconditionerChoice choose_preconditioner(const std::string& text, MatrixKind m
     return {&*kind, std::move(options)};
 }
 
+std::string preconditioner_in_single(const std::string& spec) {
+    const auto has = [](const auto& options, auto&& name_of) {
+        return std::ranges::any_of(options, [&](const auto& option) { return name_of(option) == "precision"; });
+    };
+    const auto& kind = *choose_preconditioner(spec, MatrixKind::sparse).kind;
+    if (!has(kind.options, [](const OptionInfo& option) { return option.name; }) ||
+        has(parse_spec(spec).options, [](const auto& option) { return std::string_view(option.first); }))
+        return spec;
+    return spec + (spec.find(':') == std::string::npos ? ":" : ",") + "precision=single";
+}
+
 std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const CsrMatrix<double>& A) {
     const auto [kind, options] = choose_preconditioner(spec, MatrixKind::sparse);
     return kind->of_sparse(A, options);

@@ -13,7 +13,9 @@
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/text.hpp"
 #include "stretto/device/devices.hpp"
+#include "stretto/driver/check.hpp"
 #include "stretto/io/right_hand_side.hpp"
+#include "stretto/precond/table.hpp"
 #include "stretto/system/describe.hpp"
 #include "stretto/system/linear_system.hpp"
 #include "stretto/tasks/execution.hpp"
@@ -72,8 +74,10 @@ void add(CLI::App& app, SparseArguments& solve) {
                  "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
     add_storage_option(app, solve.storage);
     add_device_option(app, solve.device);
-    app.add_option("--scalar", solve.scalar, "Values: real, complex, or auto: complex where a file or problem is")
-        ->check(CLI::IsMember({"auto", "real", "complex"}))
+    app.add_option("--scalar", solve.scalar,
+                   "Values: real, complex, or auto: complex where a file or problem is; single: vectors, matrix and "
+                   "preconditioner in single precision, b − A x and x in double (refine:inner=…, precision=single)")
+        ->check(CLI::IsMember({"auto", "real", "complex", "single"}))
         ->capture_default_str();
     app.add_option("--execution", solve.execution,
                    "How the processor's cores are used: threads, which meet after every pass, or "
@@ -85,6 +89,14 @@ void add(CLI::App& app, SparseArguments& solve) {
 SparseArguments with_defaults(SparseArguments arguments) {
     if (arguments.precond.empty()) arguments.precond = arguments.methods.empty() ? automatic : "none";
     if (arguments.methods.empty()) arguments.methods.emplace_back(automatic);
+    if (arguments.scalar != "single") return arguments;
+    if (arguments.precond == automatic || std::ranges::count(arguments.methods, automatic) > 0)
+        throw InputError(
+            "--scalar single and auto do not go together: name a method and a preconditioner, as in "
+            "--method cg --precond jacobi");
+    for (auto& method : arguments.methods) method = in_single(method);
+    arguments.precond = preconditioner_in_single(arguments.precond);
+    arguments.scalar = "auto";
     return arguments;
 }
 

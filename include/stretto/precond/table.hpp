@@ -65,6 +65,10 @@ struct PreconditionerChoice {
 /// Throws InputError that lists the names there are for matrices of this kind, or names a bad option.
 PreconditionerChoice choose_preconditioner(const std::string& spec, MatrixKind kind);
 
+/// The same preconditioner of a sparse matrix with precision=single, where it has that and does not say another. Throws
+/// as choose_preconditioner.
+std::string preconditioner_in_single(const std::string& spec);
+
 /// Collective. The preconditioner that a specification names; null for none. Throws InputError as
 /// choose_preconditioner, and where the matrix does not suit. A must outlive it.
 std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const CsrMatrix<double>& A);
