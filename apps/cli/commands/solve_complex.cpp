@@ -15,6 +15,8 @@
 #include "stretto/io/right_hand_side.hpp"
 #include "stretto/precond/complex.hpp"
 #include "stretto/sparse/complex_structure.hpp"
+#include "stretto/sparse/storage_report.hpp"
+#include "stretto/system/describe.hpp"
 #include "stretto/system/linear_system.hpp"
 
 using namespace stretto;
@@ -122,7 +124,8 @@ bool is_complex_solve(const Comm& comm, const SolveArguments& arguments, const s
     return found || scalar == "complex";
 }
 
-int solve_complex(const Context& context, Comm& comm, const SolveArguments& arguments, Plan& plan, ProgressLine& line) {
+int solve_complex(const Context& context, Comm& comm, const SolveArguments& arguments, const std::string& storage,
+                  Plan& plan, ProgressLine& line) {
     const auto start = Clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
     auto problem = load_complex_problem(comm, arguments.problem, threads, [&](double fraction) {
@@ -135,7 +138,7 @@ int solve_complex(const Context& context, Comm& comm, const SolveArguments& argu
     std::vector<double> guess(b.values.size(), 0.0);
     if (!arguments.guess.empty()) guess = read_pairs(comm, arguments.guess, columns, problem.partition, threads).values;
     const Partition partition = problem.partition;
-    const CsrMatrix<Complex> A(comm, partition, std::move(problem.rows), threads);
+    const CsrMatrix<Complex> A(comm, partition, std::move(problem.rows), threads, Storage(storage));
     const auto structure = analyse(A);
     const std::string precond = chosen_precond(arguments.precond, structure);
     const auto before = Clock::now();
@@ -164,7 +167,10 @@ int solve_complex(const Context& context, Comm& comm, const SolveArguments& argu
     info.setup_seconds = all_max(comm, to_seconds(Clock::now() - start));
     info.precond_seconds = all_max(comm, precond_seconds);
     info.precond_bytes = all_sum(comm, M ? M->stored() : 0.0);
+    const auto stored = report_storage(A, columns);
+    info.storage = to_json(stored);
     info.remarks.push_back(fmt::format("complex values: {}", structure.in_words()));
+    if (A.nonzeros() > 0) info.remarks.push_back(stored.in_words(storage));
     if (M) std::ranges::move(M->remarks(), std::back_inserter(info.remarks));
     const SolveArguments usual;
     const auto given = [&](const char* name, const auto& value, const auto& usual_value) {
