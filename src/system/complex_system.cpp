@@ -9,6 +9,8 @@
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/check.hpp"
+#include "stretto/sparse/storage_report.hpp"
+#include "stretto/system/describe.hpp"
 #include "stretto/system/linear_system.hpp"
 
 namespace stretto {
@@ -47,11 +49,11 @@ std::vector<NextStep> next_steps(const std::string& method, const std::string& p
 }  // namespace
 
 ComplexSystem::ComplexSystem(Comm& comm, DistributedRowsOf<Complex> matrix, const ComplexOptions& options)
-    : comm_(&comm), insist_(options.insist) {
+    : comm_(&comm), insist_(options.insist), storage_(options.storage) {
     const auto start = Clock::now();
     check_entries(comm, matrix);
     const Partition partition = matrix.partition;
-    A_ = std::make_unique<CsrMatrix<Complex>>(comm, partition, std::move(matrix.rows), options.threads);
+    A_ = std::make_unique<CsrMatrix<Complex>>(comm, partition, std::move(matrix.rows), options.threads, storage_);
     structure_ = analyse(*A_);
     precond_ = chosen_precond(options.precond, structure_);
     const auto before = Clock::now();
@@ -110,7 +112,10 @@ RunInfo ComplexSystem::info(const SolveOptions& options, int columns) const {
     info.setup_seconds = all_max(*comm_, setup_seconds_);
     info.precond_seconds = all_max(*comm_, precond_seconds_);
     info.precond_bytes = all_sum(*comm_, M_ ? M_->stored() : 0.0);
+    const auto stored = report_storage(*A_, columns);
+    info.storage = to_json(stored);
     info.remarks.push_back(fmt::format("complex values: {}", structure_.in_words()));
+    if (A_->nonzeros() > 0) info.remarks.push_back(stored.in_words(std::string(storage_.name())));
     if (M_) std::ranges::move(M_->remarks(), std::back_inserter(info.remarks));
     return info;
 }

@@ -87,6 +87,8 @@ done
 for problem in helmholtz2d:20x31 magnetic2d:25 gauge3d:8; do
   check "$problem" solves 2 solve $problem --rhs random:3 --columns 3
 done
+check "a storage" solves 1 solve magnetic2d:25 --storage sliced --json run.json
+check "stored so" holds run.json "r['storage']['form'] == 'sliced'"
 check "a real problem as a complex one" solves 1 solve poisson2d:20 --scalar complex --json run.json
 check "says so" holds run.json "r['scalar'] == 'complex'"
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of complex vectors, panels and matrices: inner products conjugate the left.
-#include "complex_systems.hpp"
+#include <fmt/format.h>
 
+#include <limits>
+
+#include "complex_systems.hpp"
+#include "formulas.hpp"
 #include "stretto/execute/space.hpp"
+#include "stretto/sparse/storage_report.hpp"
 #include "stretto/statements/traffic.hpp"
 
 using namespace stretto;
@@ -103,6 +108,135 @@ TEST_F(ComplexProducts, ProductsAndAdjoints) {
                 for (int j = 0; j < m; ++j)
                     EXPECT_NEAR(std::abs(w.view()(i, j) - y.view()(i, j) - r.view()(i, j)), 0, 1e-13);
         }
+}
+
+/// Values that are each other's mirror images, or conjugates of them, or neither.
+enum class Images { unlike, equal, conjugate };
+
+struct Values {
+    std::string_view name;
+    Images images;
+    int bytes;  // of a value, where it is packed
+    Complex (*of)(Global i, Global j);
+};
+double random(std::uint64_t seed, Global i, Global j) { return uniform(seed, std::min(i, j), std::max(i, j)); }
+double sign(Global i, Global j) { return i < j ? 1 : i > j ? -1 : 0; }
+Complex whole(Global i, Global j) { return {static_cast<double>(1 + i * 1000 + j), static_cast<double>(i - 2 * j)}; }
+const Values all_values[] = {
+    {"general", Images::unlike, 16,
+     [](Global i, Global j) -> Complex { return {2 + uniform(3, i, j), uniform(4, i, j)}; }},
+    {"symmetric", Images::equal, 16,
+     [](Global i, Global j) -> Complex { return {2 + random(3, i, j), random(4, i, j)}; }},
+    {"hermitian", Images::conjugate, 16,
+     [](Global i, Global j) -> Complex { return {2 + random(3, i, j), sign(i, j) * random(4, i, j)}; }},
+    {"single", Images::unlike, 8, whole},
+    {"single symmetric", Images::equal, 8, [](Global i, Global j) { return whole(std::min(i, j), std::max(i, j)); }},
+    {"few", Images::unlike, 1,
+     [](Global i, Global j) -> Complex { return {1.0 / static_cast<double>(1 + (i + 2 * j) % 9), 0.1 * (j % 5)}; }},
+    {"few hermitian", Images::conjugate, 1,
+     [](Global i, Global j) -> Complex { return {1.0 / static_cast<double>(1 + (i + j) % 9), 0.1 * sign(i, j)}; }},
+};
+
+void expect_same_operator(const CsrMatrix<Complex>& A, const CsrMatrix<Complex>& C, double tolerance) {
+    for (const int m : {1, 2, 3, 7}) {
+        const auto x_of = [](Global i, int j) { return random_complex(1, i, j); };
+        const auto nothing = [](Global, int) { return Complex(std::numeric_limits<double>::quiet_NaN()); };
+        ComplexValues x(A, m, x_of), y(A, m, nothing), z(A, m, nothing);
+        const auto expect_same = [&] {
+            for (std::size_t i = 0; i < y.data().size(); ++i)
+                ASSERT_LE(std::abs(y.data()[i] - z.data()[i]), tolerance) << m << " columns";
+        };
+        A.apply(x.view(), y.view());
+        C.apply(x.view(), z.view());
+        expect_same();
+        A.apply_transpose(x.view(), y.view());
+        C.apply_transpose(x.view(), z.view());
+        expect_same();
+        A.residual(x.view(), x.view(), y.view());
+        C.residual(x.view(), x.view(), z.view());
+        expect_same();
+    }
+}
+
+/// In 723 rows with entries where `near` says, in one form for products of one column, and in compressed rows.
+void expect_storage(const std::function<bool(Global, Global)>& near, std::string_view form, bool halves) {
+    MpiComm comm;
+    constexpr Global n = 723;
+    for (const auto& values : all_values)
+        for (const auto& partition : partitions(n, comm.size()))
+            for (const int threads : {1, 2}) {
+                if (threads > 1 && comm.size() > 1) continue;
+                SCOPED_TRACE(fmt::format("{}, {}, {} threads", form, values.name, threads));
+                const auto rows = rows_of<Complex>(partition, comm.rank(), [&](Global i, Global j) {
+                    return near(i, j) ? values.of(i, j) : Complex();
+                });
+                const CsrMatrix<Complex> C(comm, partition, rows, threads, Storage::compressed_rows);
+                CsrMatrix<Complex> A(comm, partition, rows, threads);
+                const double tolerance = std::abs(values.of(n, n)) > 1000 ? 1e-6 : 1e-11;
+                expect_same_operator(A, C, tolerance);
+                if (comm.size() * threads == 1) {
+                    const bool halved = halves && values.images != Images::unlike;
+                    EXPECT_EQ(A.forms()[form].rows, n);
+                    EXPECT_EQ(report_storage(A, 1).halved_rows, halved ? n : 0);
+                    EXPECT_LT(report_storage(A, 1).bytes_per_nonzero,
+                              halved ? 0.6 * values.bytes + 0.5 : 1.03 * values.bytes + 3.3);
+                    EXPECT_EQ(A.bytes(1) - A.forms().bytes(1), C.bytes(1) - C.forms().bytes(1));
+                }
+                // The values of another kind, and back again.
+                const auto other = rows_of<Complex>(partition, comm.rank(), [&](Global i, Global j) {
+                    return near(i, j) ? all_values[0].of(i, j) : Complex();
+                });
+                A.update_values(other);
+                EXPECT_EQ(report_storage(A, 1).halved_rows, 0);
+                A.update_values(rows);
+                expect_same_operator(A, C, tolerance);
+            }
+}
+
+TEST_F(ComplexProducts, RowsInStepGiveTheSameProduct) {
+    constexpr Global nx = 41, ny = 6;
+    expect_storage(
+        [](Global i, Global j) {
+            const Global dx = j % nx - i % nx, dy = j / nx % ny - i / nx % ny, dz = j / (nx * ny) - i / (nx * ny);
+            return std::abs(dx) + std::abs(dy) + std::abs(dz) <= 1;
+        },
+        "in-step", true);
+}
+
+TEST_F(ComplexProducts, BlockedRowsGiveTheSameProduct) {
+    expect_storage(
+        [](Global i, Global j) {
+            const Global a = std::min(i, j) / 3, b = std::max(i, j) / 3;
+            return i != 13 && j != 13 && (a == b || (b - a < 70 && (7 * a * a + 13 * b) % 5 == 0));
+        },
+        "blocked", true);
+}
+
+TEST_F(ComplexProducts, SlicedRowsGiveTheSameProduct) {
+    expect_storage(
+        [](Global i, Global j) {
+            const Global a = std::min(i, j), b = std::max(i, j);
+            return i % 50 != 0 && b - a < 90 && (i == j || (7 * a * a + 13 * b) % 31 == 0);
+        },
+        "sliced", false);
+}
+
+TEST_F(ComplexProducts, RepeatedRowsGiveTheSameProduct) {
+    for (const Grid& like : {hermitian_grid(), helmholtz_grid(), convection_grid()})
+        for (const auto& partition : partitions(41 * 9, comm.size()))
+            for (const int threads : {1, 2}) {
+                if (threads > 1 && comm.size() > 1) continue;
+                Grid grid = like;
+                grid.nx = 41;
+                const auto rows = rows_of<Complex>(partition, comm.rank(), grid);
+                const CsrMatrix<Complex> A(comm, partition, rows, threads);
+                const CsrMatrix<Complex> C(comm, partition, rows, threads, Storage::compressed_rows);
+                if (comm.size() * threads == 1) {
+                    EXPECT_EQ(A.forms()["repeated"].rows, grid.rows());
+                    EXPECT_EQ(A.forms()["repeated"].different, 9);
+                }
+                expect_same_operator(A, C, 1e-13);
+            }
 }
 
 }  // namespace

@@ -197,7 +197,6 @@ void check_complex(const SparseArguments& arguments) {
     };
     if (!arguments.prepare.empty()) refuse("--prepare", arguments.prepare);
     if (!is_one_of(arguments.null_space, {"auto", "none"})) refuse("--null-space", arguments.null_space);
-    if (!is_one_of(arguments.storage, {"auto", "csr"})) refuse("--storage", arguments.storage);
     if (arguments.device != "cpu") refuse("--device", arguments.device);
     if (arguments.execution != "threads") refuse("--execution", arguments.execution);
 }
@@ -221,7 +220,7 @@ int run(const Context& context, const SparseArguments& given) {
     ProgressLine line(comm.rank(), arguments.progress);
     if (is_complex_solve(comm, arguments, arguments.scalar)) {
         check_complex(arguments);
-        return solve_complex(context, comm, arguments, plan, line);
+        return solve_complex(context, comm, arguments, arguments.storage, plan, line);
     }
     const auto start = Clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);

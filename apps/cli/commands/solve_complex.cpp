@@ -76,7 +76,8 @@ bool is_complex_solve(const Comm& comm, const SolveArguments& arguments, const s
     return found || scalar == "complex";
 }
 
-int solve_complex(const Context& context, Comm& comm, const SolveArguments& arguments, Plan& plan, ProgressLine& line) {
+int solve_complex(const Context& context, Comm& comm, const SolveArguments& arguments, const std::string& storage,
+                  Plan& plan, ProgressLine& line) {
     const auto start = Clock::now();
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
     auto problem = load_complex_problem(comm, arguments.problem, threads, [&](double fraction) {
@@ -89,8 +90,9 @@ int solve_complex(const Context& context, Comm& comm, const SolveArguments& argu
     std::vector<double> guess(b.values.size(), 0.0);
     if (!arguments.guess.empty()) guess = read_pairs(comm, arguments.guess, columns, problem.partition, threads).values;
     const Partition partition = problem.partition;
-    const ComplexSystem system(comm, std::move(problem),
-                               {.precond = arguments.precond, .threads = threads, .insist = arguments.insist});
+    const ComplexSystem system(
+        comm, std::move(problem),
+        {.precond = arguments.precond, .storage = Storage(storage), .threads = threads, .insist = arguments.insist});
     for (auto& method : plan.methods) method = asked_method(system.chosen(method.text));
 
     SolveOptions asked;

@@ -19,8 +19,9 @@ namespace stretto {
 /// How a complex system is set up.
 struct ComplexOptions {
     std::string precond = "auto";  ///< NAME[:key=value,…], see make_complex_preconditioner; auto: what suits A
-    int threads = 1;               ///< of this rank
-    bool insist = false;           ///< run methods for hermitian matrices also on others
+    Storage storage = Storage::automatic;
+    int threads = 1;      ///< of this rank
+    bool insist = false;  ///< run methods for hermitian matrices also on others
 };
 
 /// A x = b for a sparse A of complex numbers, as `stretto solve` solves it: what A is, by products with a random
@@ -49,6 +50,7 @@ public:
 private:
     Comm* comm_;
     bool insist_;
+    Storage storage_;
     std::string precond_;
     std::unique_ptr<const CsrMatrix<Complex>> A_;
     ComplexStructure structure_;

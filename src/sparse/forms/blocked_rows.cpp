@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "row_sums.hpp"
+
 namespace stretto {
 namespace {
 
@@ -33,45 +35,46 @@ constexpr std::size_t lanes = !std::is_pointer_v<V> ? height
 template <std::size_t height, class V, class T>
 [[gnu::noinline]] void multiply(V values, const std::uint16_t* steps, int terms, const T* x, T* y) {
     constexpr std::size_t width = lanes<V, height>;
-    T even[width] = {}, odd[width] = {};
+    ProductSums<width, T> even, odd;
     int k = 0;
     for (; k + 1 < terms; k += 2, steps += 2, values += 2 * height) {
-        prefetch_value(values + elements_ahead);
+        prefetch_values(values, elements_ahead, is_complex<T> ? 2 * height : 1);
         x += steps[0];
         const T first = *x;
         x += steps[1];
         const T second = *x;
-#pragma omp simd
-        for (std::size_t r = 0; r < width; ++r) even[r] += static_cast<T>(values[r]) * first;
-#pragma omp simd
-        for (std::size_t r = 0; r < width; ++r) odd[r] += static_cast<T>(values[height + r]) * second;
+        even.add(first, values);
+        odd.add(second, values + height);
     }
     if (k < terms) {
         x += steps[0];
-        for (std::size_t r = 0; r < width; ++r) even[r] += static_cast<T>(values[r]) * *x;
+        even.add(*x, values);
     }
     for (std::size_t r = 0; r < height; ++r) y[r] += even[r] + odd[r];
 }
 
 /// The same with a block's mirror image: y(column(k)) += Σ_r value(k, r) x_r as well. Columns count from the row after
 /// the block.
-template <std::size_t height, class V, class T>
+template <std::size_t height, bool hermitian, class V, class T>
 [[gnu::noinline]] void multiply_both(V values, const std::uint16_t* steps, int terms, const T* x, T* y) {
     constexpr std::size_t width = lanes<V, height>;
-    T even[width] = {}, odd[width] = {}, own[height];
+    ProductSums<width, T> even, odd;
+    T own[height];
     std::copy_n(x, height, own);
     std::size_t column = height;
-    const auto term = [&](T(&sum)[width], V value, std::size_t at) {
-        const T other = x[at];
-#pragma omp simd
-        for (std::size_t r = 0; r < width; ++r) sum[r] += static_cast<T>(value[r]) * other;
+    const auto term = [&](ProductSums<width, T>& sums, V value, std::size_t at) {
+        sums.add(x[at], value);
         T image = y[at];
-        for (std::size_t r = 0; r < height; ++r) image += static_cast<T>(value[r]) * own[r];
+        for (std::size_t r = 0; r < height; ++r)
+            if constexpr (hermitian)
+                image += conjugate(static_cast<T>(value[r])) * own[r];
+            else
+                image += static_cast<T>(value[r]) * own[r];
         y[at] = image;
     };
     int k = 0;
     for (; k + 1 < terms; k += 2, steps += 2, values += 2 * height) {
-        prefetch_value(values + elements_ahead);
+        prefetch_values(values, elements_ahead, is_complex<T> ? 2 * height : 1);
         const std::size_t first = column + steps[0];
         column = first + steps[1];
         term(even, values, first);
@@ -108,9 +111,9 @@ private:
     std::vector<char> has_;
 };
 
-/// Whether the matrix of these rows and columns is symmetric.
+/// Whether the matrix of these rows and columns is symmetric, or hermitian.
 template <class T>
-bool mirrors(const InteriorRows<T>& rows, const RowSet& set) {
+bool mirrors(const InteriorRows<T>& rows, const RowSet& set, bool hermitian) {
     const auto [start, columns, values, intervals] = rows;
     // Rows are gone through in turn, so that they meet the entries of another one below its diagonal in their order.
     std::vector<Index> next(set.places());
@@ -126,7 +129,8 @@ bool mirrors(const InteriorRows<T>& rows, const RowSet& set) {
                 }
                 Index& at = next[set.place(column)];
                 while (at < start[column + 1] && !set.has(columns[at])) ++at;
-                if (at == start[column + 1] || columns[at] != row || values[at] != values[k]) return false;
+                if (at == start[column + 1] || columns[at] != row) return false;
+                if (values[at] != (hermitian ? conjugate(values[k]) : values[k])) return false;
                 ++at;
             }
     return true;
@@ -139,7 +143,8 @@ template <class T>
 class BlockedRows<T>::Builder {
 public:
     Builder(const InteriorRows<T>& rows, BlockedRows& form) : rows_(rows), form_(form), set_(rows.intervals) {
-        form_.symmetric_ = mirrors(rows, set_);
+        form_.hermitian_ = is_complex<T> && mirrors(rows, set_, true);
+        form_.symmetric_ = form_.hermitian_ || mirrors(rows, set_, false);
     }
 
     /// False: they do not pay.
@@ -290,8 +295,13 @@ void BlockedRows<T>::apply(const T* x, T* y, int, Pieces pieces, FinishedRows& f
                 with_height<highest>(height, [&](auto h) {
                     multiply<h>(values, steps, terms, x + first_column, y + row);
                     if (images == 0) return;
-                    multiply_both<h>(values + h * static_cast<std::size_t>(terms), steps + terms, images, x + row,
-                                     y + row);
+                    const auto both = [&](auto hermitian) {
+                        multiply_both<h, hermitian>(values + h * static_cast<std::size_t>(terms), steps + terms, images,
+                                                    x + row, y + row);
+                    };
+                    if constexpr (is_complex<T>)
+                        if (hermitian_) return both(std::true_type());
+                    both(std::false_type());
                 });
                 steps += terms + images;
                 values += static_cast<std::size_t>(height) * static_cast<std::size_t>(terms + images);
@@ -309,5 +319,8 @@ double BlockedRows<T>::bytes() const {
 
 template class BlockedRows<double>;
 template class BlockedRows<float>;
+#if STRETTO_COMPLEX
+template class BlockedRows<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -31,5 +31,8 @@ void PackedValues<T>::Survey::see(T value) {
 
 template class PackedValues<double>;
 template class PackedValues<float>;
+#if STRETTO_COMPLEX
+template class PackedValues<std::complex<double>>;
+#endif
 
 }  // namespace stretto

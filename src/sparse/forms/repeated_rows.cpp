@@ -2,6 +2,9 @@
 #include "stretto/sparse/forms/repeated_rows.hpp"
 
 #include <algorithm>
+#include <bit>
+
+#include "row_sums.hpp"
 
 namespace stretto {
 namespace {
@@ -16,11 +19,18 @@ void pass(const T* values, const T* const* from, T* __restrict to, std::size_t s
     const T* x[terms];
     std::copy_n(values, terms, value);
     std::copy_n(from, terms, x);
+    std::size_t i = 0;
+    if constexpr (is_complex<T>)
+        for (; i + 4 <= size; i += 4) {
+            ProductSums<4, T> sums;
+            for (int k = 0; k < terms; ++k) sums.add(value[k], x[k] + i);
+            for (std::size_t r = 0; r < 4; ++r) to[i + r] = first ? sums[r] : to[i + r] + sums[r];
+        }
 #pragma omp simd
-    for (std::size_t i = 0; i < size; ++i) {
-        T sum = first ? T{} : to[i];
-        for (int k = 0; k < terms; ++k) sum += value[k] * x[k][i];
-        to[i] = sum;
+    for (std::size_t j = i; j < size; ++j) {
+        T sum = first ? T{} : to[j];
+        for (int k = 0; k < terms; ++k) sum += value[k] * x[k][j];
+        to[j] = sum;
     }
 }
 
@@ -46,13 +56,13 @@ bool RepeatedRows<T>::equals(const Row& row, const Index* columns, const T* valu
 template <class T>
 int RepeatedRows<T>::find(Known& known, const Index* columns, const T* values, Index count, Index place) {
     Content content;
-    for (Index k = 0; k < count; ++k) content.emplace_back(columns[k] - place, values[k]);
+    for (Index k = 0; k < count; ++k) content.emplace_back(columns[k] - place, std::bit_cast<Parts>(values[k]));
     const auto [found, fresh] = known.try_emplace(std::move(content), different_rows());
     if (fresh) {
         rows_.push_back({offsets_.size(), offsets_.size() + static_cast<std::size_t>(count)});
         for (const auto& [offset, value] : found->first) {
             offsets_.push_back(offset);
-            values_.push_back(value);
+            values_.push_back(std::bit_cast<T>(value));
         }
     }
     return found->second;
@@ -109,5 +119,8 @@ void RepeatedRows<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows
 
 template class RepeatedRows<double>;
 template class RepeatedRows<float>;
+#if STRETTO_COMPLEX
+template class RepeatedRows<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -14,11 +14,12 @@ constexpr std::size_t elements_ahead = 512;
 constexpr std::ptrdiff_t rows_ahead = 16;
 constexpr Index longest_run = 1024;  // between two looks at what is in flight
 
-/// A run is cut into strips of 32 rows, then of 8, then of 1, whose sums stay in registers.
-template <class Strip>
+/// A run is cut into strips of 32 rows, of complex values 8, then of 8, then of 1, whose sums stay in registers.
+template <class T, class Strip>
 void each_strip(std::size_t rows, Strip&& strip) {
+    constexpr std::size_t widest = is_complex<T> ? 8 : 32;
     std::size_t i = 0;
-    for (; i + 32 <= rows; i += 32) strip(std::integral_constant<std::size_t, 32>(), i);
+    for (; i + widest <= rows; i += widest) strip(std::integral_constant<std::size_t, widest>(), i);
     for (; i + 8 <= rows; i += 8) strip(std::integral_constant<std::size_t, 8>(), i);
     for (; i < rows; ++i) strip(std::integral_constant<std::size_t, 1>(), i);
 }
@@ -27,6 +28,7 @@ void each_strip(std::size_t rows, Strip&& strip) {
 template <class V>
 struct ByStrips {
     static constexpr std::size_t ahead = elements_ahead;
+    static constexpr bool hermitian = false;
 
     V values;  // of the run
     std::size_t terms;
@@ -36,10 +38,11 @@ struct ByStrips {
     }
 };
 
-/// The values of a run on their diagonals.
-template <class V>
+/// The values of a run on their diagonals; those of a hermitian matrix below the main one are the conjugates.
+template <bool of_hermitian, class V>
 struct ByDiagonals {
     static constexpr std::size_t ahead = elements_ahead / 4;  // as there are several streams
+    static constexpr bool hermitian = of_hermitian;
 
     V values;  // of the run's first row, before places
     const std::size_t* places;
@@ -47,27 +50,24 @@ struct ByDiagonals {
     V of(std::size_t term, std::size_t first_row, std::size_t) const { return values + (first_row + places[term]); }
 };
 
-template <class V>
-void prefetch(const V& values, std::size_t ahead, std::size_t width) {
-    for (std::size_t at = 0; at < width; at += 64 / element_size<V>) prefetch_value(values + (ahead + at));
-}
-
 /// y = A x in the rows of a run, the first of which x and y begin with.
 template <class Values, class T>
 [[gnu::noinline]] void multiply(std::integral_constant<int, 1>, Values values,
                                 const std::vector<std::ptrdiff_t>& offsets, std::size_t rows, const T* x, T* y) {
     const std::ptrdiff_t* const offset = offsets.data();
     const std::size_t terms = offsets.size();
-    each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t i) {
-        T sum[width] = {};
+    each_strip<T>(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t i) {
+        ProductSums<width, T> sums;
         for (std::size_t k = 0; k < terms; ++k) {
             const auto value = values.of(k, i, width);
-            prefetch(value, Values::ahead, width);
+            prefetch_values(value, Values::ahead, width);
             const T* const from = x + i + offset[k];
-#pragma omp simd
-            for (std::size_t r = 0; r < width; ++r) sum[r] += static_cast<T>(value[r]) * from[r];
+            if (Values::hermitian && offset[k] < 0)
+                sums.template add_each<Values::hermitian>(value, from);
+            else
+                sums.add_each(value, from);
         }
-        std::copy_n(sum, width, y + i);
+        sums.store(y + i);
     });
 }
 
@@ -76,13 +76,13 @@ template <class M, class Values, class T>
                                 const T* x, T* y) {
     const auto stride = static_cast<std::ptrdiff_t>(m);
     const std::size_t terms = offsets.size();
-    each_strip(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t begin) {
-        for (std::size_t k = 0; k < terms; ++k) prefetch(values.of(k, begin, width), Values::ahead, width);
-        cover(m, [&]<int Width>(int c) {
+    each_strip<T>(rows, [&]<std::size_t width>(std::integral_constant<std::size_t, width>, std::size_t begin) {
+        for (std::size_t k = 0; k < terms; ++k) prefetch_values(values.of(k, begin, width), Values::ahead, width);
+        cover<widest_sums<T>>(m, [&]<int Width>(int c) {
             // So many rows at once as leave their sums in registers.
             constexpr std::size_t high = std::min<std::size_t>(width, std::clamp(32 / Width, 1, 4));
             for (std::size_t r = 0; r < width; r += high) {
-                T sum[high][Width] = {};
+                ProductSums<static_cast<std::size_t>(Width), T> sums[high];
                 const auto i = static_cast<std::ptrdiff_t>(begin + r);
                 if (Width >= 4 && terms > 0)
                     for (std::size_t q = 0; q < high; ++q)
@@ -93,15 +93,15 @@ template <class M, class Values, class T>
                 for (std::size_t k = 0; k < terms; ++k) {
                     const auto value = values.of(k, begin, width) + r;
                     const T* const from = x + (i + offsets[k]) * stride + c;
+                    const bool conjugated = Values::hermitian && offsets[k] < 0;
                     for (std::size_t q = 0; q < high; ++q) {
                         const auto factor = static_cast<T>(value[q]);
-#pragma omp simd
-                        for (std::size_t j = 0; j < Width; ++j)
-                            sum[q][j] += factor * from[q * static_cast<std::size_t>(stride) + j];
+                        sums[q].add(conjugated ? conjugate(factor) : factor,
+                                    from + q * static_cast<std::size_t>(stride));
                     }
                 }
                 for (std::size_t q = 0; q < high; ++q)
-                    std::copy_n(sum[q], Width, y + (i + static_cast<std::ptrdiff_t>(q)) * stride + c);
+                    sums[q].store(y + (i + static_cast<std::ptrdiff_t>(q)) * stride + c);
             }
         });
     });
@@ -159,7 +159,7 @@ void RowsInStep<T>::store_runs(const InteriorRows<T>& rows) {
         for (const auto& [begin, end, pattern] : runs_) {
             const std::size_t terms = patterns_[static_cast<std::size_t>(pattern)].size();
             const T* const from = rows.values + rows.start[begin];  // rows of a run are of one length
-            each_strip(static_cast<std::size_t>(end - begin), [&](std::size_t width, std::size_t i) {
+            each_strip<T>(static_cast<std::size_t>(end - begin), [&](std::size_t width, std::size_t i) {
                 for (std::size_t k = 0; k < terms; ++k)
                     for (std::size_t r = i; r < i + width; ++r) put(from[r * terms + k]);
             });
@@ -202,24 +202,33 @@ bool RowsInStep<T>::place_diagonals() {
 template <class T>
 bool RowsInStep<T>::store_diagonals(const InteriorRows<T>& rows) {
     if (!place_diagonals()) return false;
+    if (fill_diagonals(rows)) return true;
+    hermitian_ = is_complex<T>;
+    if (hermitian_ && fill_diagonals(rows)) return true;
+    hermitian_ = false;
+    places_.clear();
+    return false;
+}
+
+/// False: two mirror images differ.
+template <class T>
+bool RowsInStep<T>::fill_diagonals(const InteriorRows<T>& rows) {
     Buffer<T> diagonals(size_);
     std::ranges::fill(diagonals.values(), T{});
     std::vector<bool> taken(size_);
-    for (const auto& [begin, end, pattern] : runs_)
+    stored_ = 0;
+    for (const auto& [begin, end, number] : runs_)
         for (Index i = begin; i < end; ++i) {
-            const T* value = rows.values + rows.start[i];
-            for (const std::size_t place : places_[static_cast<std::size_t>(pattern)]) {
-                const std::size_t at = place + static_cast<std::size_t>(i - lowest_);
-                if (taken[at] && diagonals[at] != *value) {
-                    places_.clear();
-                    return false;
-                }
-                if (!taken[at]) {
-                    taken[at] = true;
-                    diagonals[at] = *value;
-                    ++stored_;
-                }
-                ++value;
+            const auto pattern = static_cast<std::size_t>(number);
+            const T* from = rows.values + rows.start[i];
+            for (std::size_t k = 0; k < patterns_[pattern].size(); ++k, ++from) {
+                const std::size_t at = places_[pattern][k] + static_cast<std::size_t>(i - lowest_);
+                const T value = hermitian_ && patterns_[pattern][k] < 0 ? conjugate(*from) : *from;
+                if (taken[at] && diagonals[at] != value) return false;
+                if (taken[at]) continue;
+                taken[at] = true;
+                diagonals[at] = value;
+                ++stored_;
             }
         }
     typename PackedValues<T>::Survey survey;
@@ -232,7 +241,7 @@ bool RowsInStep<T>::store_diagonals(const InteriorRows<T>& rows) {
 template <class T>
 void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& finished) const {
     values_.visit([&](auto values) {
-        with_columns(m, [&](auto width) {
+        with_columns<T>(m, [&](auto width) {
             pieces(0, runs_.size(), [&](std::size_t first, std::size_t last) {
                 for (std::size_t k = first; k < last; ++k) {
                     const auto& [begin, end, number] = runs_[k];
@@ -240,11 +249,15 @@ void RowsInStep<T>::apply(const T* x, T* y, int m, Pieces pieces, FinishedRows& 
                     const auto& offsets = patterns_[pattern];
                     const auto rows = static_cast<std::size_t>(end - begin);
                     const auto origin = static_cast<std::ptrdiff_t>(begin) * m;
-                    if (is_halved()) {
-                        multiply(
-                            width,
-                            ByDiagonals{values + static_cast<std::size_t>(begin - lowest_), places_[pattern].data()},
-                            offsets, rows, x + origin, y + origin);
+                    const auto by_diagonals = [&](auto hermitian) {
+                        const ByDiagonals<hermitian, decltype(values)> diagonals{
+                            values + static_cast<std::size_t>(begin - lowest_), places_[pattern].data()};
+                        multiply(width, diagonals, offsets, rows, x + origin, y + origin);
+                    };
+                    if (is_complex<T> && hermitian_) {
+                        by_diagonals(std::bool_constant<is_complex<T>>());
+                    } else if (is_halved()) {
+                        by_diagonals(std::false_type());
                     } else {
                         multiply(width, ByStrips{values, offsets.size()}, offsets, rows, x + origin, y + origin);
                         values += rows * offsets.size();
@@ -263,5 +276,8 @@ double RowsInStep<T>::bytes() const {
 
 template class RowsInStep<double>;
 template class RowsInStep<float>;
+#if STRETTO_COMPLEX
+template class RowsInStep<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "row_sums.hpp"
+
 namespace stretto {
 namespace {
 
@@ -16,16 +18,16 @@ template <std::size_t height, class V, class T>
 [[gnu::optimize("no-tree-vectorize"), gnu::noinline]] void multiply(V values, const Index* base,
                                                                     const std::uint16_t* offset, int terms, const T* x,
                                                                     T* sum) {
-    T s[height] = {};
+    ProductSums<1, T> s[height];
     for (int k = 0; k < terms; ++k) {
-        prefetch_value(values + elements_ahead);
+        prefetch_values(values, elements_ahead, height);
         __builtin_prefetch(offset + elements_ahead);
         const T* const from = x + base[k];
-        for (std::size_t r = 0; r < height; ++r) s[r] += static_cast<T>(values[r]) * from[offset[r]];
+        for (std::size_t r = 0; r < height; ++r) s[r].add(static_cast<T>(values[r]), from + offset[r]);
         values += height;
         offset += height;
     }
-    for (std::size_t r = 0; r < height; ++r) sum[r] = s[r];
+    for (std::size_t r = 0; r < height; ++r) sum[r] = s[r][0];
 }
 
 }  // namespace
@@ -142,5 +144,8 @@ double SlicedRows<T>::bytes() const {
 
 template class SlicedRows<double>;
 template class SlicedRows<float>;
+#if STRETTO_COMPLEX
+template class SlicedRows<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -18,9 +18,9 @@ namespace stretto {
 /// (as block compressed rows, BCSR; register blocking: Im, Yelick and Vuduc 2004, with blocks of one column and of
 /// heights that follow the matrix). A block has each column that one of its rows has once, as the 16-bit step from the
 /// column before it, and there the values of all its rows, zeros filled in: a product loads an entry of x once for all
-/// rows of a block, and their values together. Where the matrix is symmetric in these rows, only blocks on and above
-/// its diagonal are stored, and those above are multiplied with their mirror images; what they are filled up with
-/// counts in both. Values are packed. The order in which the terms of a row are summed follows the blocks.
+/// rows of a block, and their values together. Where the matrix is symmetric, or hermitian, in these rows, only blocks
+/// on and above its diagonal are stored, and those above are multiplied with their mirror images; what they are filled
+/// up with counts in both. Values are packed. The order in which the terms of a row are summed follows the blocks.
 template <class T>
 class BlockedRows {
 public:
@@ -49,7 +49,8 @@ private:
 
     class Builder;
 
-    bool symmetric_ = false;
+    bool symmetric_ = false;  // one of two mirror images stands for both
+    bool hermitian_ = false;  // as the conjugate of the other
     std::vector<Block> blocks_;
     Buffer<std::uint16_t> steps_;  // by block, for each of its terms
     PackedValues<T> values_;       // by block, by term, of each of its rows
@@ -57,5 +58,8 @@ private:
 
 extern template class BlockedRows<double>;
 extern template class BlockedRows<float>;
+#if STRETTO_COMPLEX
+extern template class BlockedRows<std::complex<double>>;
+#endif
 
 }  // namespace stretto

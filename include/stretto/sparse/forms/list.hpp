@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <complex>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -33,16 +32,8 @@ struct FormList {
     }
 };
 
-/// All forms besides compressed rows, in the order in which they are tried. There is none for complex values.
+/// All forms besides compressed rows, in the order in which they are tried.
 template <class T>
-struct RowFormsOf {
-    using type = FormList<T, RepeatedRows<T>, RowsInStep<T>, BlockedRows<T>, SlicedRows<T>>;
-};
-template <class X>
-struct RowFormsOf<std::complex<X>> {
-    using type = FormList<std::complex<X>>;
-};
-template <class T>
-using RowForms = typename RowFormsOf<T>::type;
+using RowForms = FormList<T, RepeatedRows<T>, RowsInStep<T>, BlockedRows<T>, SlicedRows<T>>;
 
 }  // namespace stretto

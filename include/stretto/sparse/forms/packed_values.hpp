@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "stretto/core/buffer.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -41,6 +42,12 @@ template <class V>
 inline constexpr std::size_t element_size = sizeof(std::remove_cvref_t<decltype(std::declval<V>()[0])>);
 template <class T>
 inline constexpr std::size_t element_size<Coded<T>> = 1;
+
+/// `width` values, so many ahead: each cache line once.
+template <class V>
+void prefetch_values(const V& values, std::size_t ahead, std::size_t width) {
+    for (std::size_t at = 0; at < width; at += 64 / element_size<V>) prefetch_value(values + (ahead + at));
+}
 
 /// A scalar in single precision.
 template <class T>
@@ -136,5 +143,8 @@ private:
 
 extern template class PackedValues<double>;
 extern template class PackedValues<float>;
+#if STRETTO_COMPLEX
+extern template class PackedValues<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "stretto/core/types.hpp"
 #include "stretto/sparse/forms/row_form.hpp"
+#include "stretto/statements/scalar_traits.hpp"
 
 namespace stretto {
 
@@ -46,7 +48,8 @@ private:
     struct Row {
         std::size_t begin, end;  // in offsets_ and values_
     };
-    using Content = std::vector<std::pair<Index, T>>;
+    using Parts = std::array<real_of<T>, reals_in<T>>;  // of a value: complex ones have no order
+    using Content = std::vector<std::pair<Index, Parts>>;
     using Known = std::map<Content, int>;
 
     bool equals(const Row& row, const Index* columns, const T* values, Index count, Index place) const;
@@ -60,5 +63,8 @@ private:
 
 extern template class RepeatedRows<double>;
 extern template class RepeatedRows<float>;
+#if STRETTO_COMPLEX
+extern template class RepeatedRows<std::complex<double>>;
+#endif
 
 }  // namespace stretto

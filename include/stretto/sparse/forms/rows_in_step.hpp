@@ -16,9 +16,9 @@ namespace stretto {
 /// Rows of a matrix whose columns run in step: each has the columns of the row before it, moved on by one, as on
 /// regular grids and in Kronecker products (as diagonal storage, DIA, does, by run). Such a run has its columns once,
 /// relative to the diagonal, and the values of neighbouring rows side by side, so that a product does many rows at
-/// once, without indirect addresses. Where no two mirror images differ, and the diagonals are few, one value is stored
-/// for both; the product finds it in cache again where that holds as much as lies between. Values are packed. Terms are
-/// summed in the order of the compressed rows.
+/// once, without indirect addresses. Where no two mirror images differ, or all are each other's conjugates, and the
+/// diagonals are few, one value is stored for both; the product finds it in cache again where that holds as much as
+/// lies between. Values are packed. Terms are summed in the order of the compressed rows.
 template <class T>
 class RowsInStep {
 public:
@@ -49,6 +49,7 @@ private:
     bool find_runs(const InteriorRows<T>& rows);
     bool continues(const Run& run, const Index* columns, Index count, Index row) const;
     bool store_diagonals(const InteriorRows<T>& rows);
+    bool fill_diagonals(const InteriorRows<T>& rows);
     bool place_diagonals();
     void store_runs(const InteriorRows<T>& rows);
 
@@ -61,9 +62,13 @@ private:
     std::ptrdiff_t lowest_ = 0;
     std::size_t size_ = 0;  // of them all, with what is between
     std::vector<std::vector<std::size_t>> places_;
+    bool hermitian_ = false;  // those below the main one are conjugates
 };
 
 extern template class RowsInStep<double>;
 extern template class RowsInStep<float>;
+#if STRETTO_COMPLEX
+extern template class RowsInStep<std::complex<double>>;
+#endif
 
 }  // namespace stretto

@@ -61,5 +61,8 @@ private:
 
 extern template class SlicedRows<double>;
 extern template class SlicedRows<float>;
+#if STRETTO_COMPLEX
+extern template class SlicedRows<std::complex<double>>;
+#endif
 
 }  // namespace stretto
