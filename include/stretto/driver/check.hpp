@@ -18,8 +18,8 @@ struct MethodChoice {
 /// Throws InputError that lists the methods there are, or names an option that it does not take.
 MethodChoice choose_method(const std::string& spec);
 
-/// The same method with all its vectors in single precision: refine:inner=NAME,… around it, or as it is where it says so
-/// itself. Throws as choose_method.
+/// The same method with all its vectors in single precision: refine:inner=NAME,… around it, or as it is where it says
+/// so itself. Throws as choose_method.
 std::string in_single(const std::string& method);
 
 /// Throws InputError unless a method, NAME[:key=value,…], takes a preconditioner that changes from one use to the next,
