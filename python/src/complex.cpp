@@ -11,6 +11,8 @@
 
 namespace nb = nanobind;
 
+#if STRETTO_COMPLEX
+
 namespace stretto::python {
 namespace {
 
@@ -70,3 +72,9 @@ void bind_complex(nb::module_& m) {
 }
 
 }  // namespace stretto::python
+
+#else
+
+void stretto::python::bind_complex(nb::module_&) {}
+
+#endif

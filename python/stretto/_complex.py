@@ -32,6 +32,8 @@ def _taken(communicator, A, b, x0):
 
 def solve(A, b, x0, given, *, precond, threads, insist, communicator, progress, callback):
     """As `stretto.solve`, of a matrix."""
+    if not hasattr(_core, "solve_complex"):
+        raise _core.InputError("this library was built without complex numbers (STRETTO_SCALARS)")
     start, places, values, rhs, x, columns = _arrays.together(
         communicator, lambda: _taken(communicator, A, b, x0),
         **given | {"precond": precond, "insist": insist, "x0 given": x0 is not None, "columns": np.shape(b)[1:]})

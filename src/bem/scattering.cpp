@@ -166,11 +166,11 @@ double Scattering::longest_side() const {
 Complex sphere_far_field(double radius, double wave_number, double cosine) {
     const double ka = wave_number * radius;
     Complex sum = 0;
-    for (unsigned l = 0; l < 10000; ++l) {
-        const double j = std::sph_bessel(l, ka);
-        const Complex term = (2.0 * l + 1) * j / Complex(j, std::sph_neumann(l, ka));
-        sum += term * std::legendre(l, cosine);
-        if (l > ka && std::abs(term) < 1e-17 * std::abs(sum)) break;
+    for (unsigned l = 0;; ++l) {
+        const double j = std::sph_bessel(l, ka), y = std::sph_neumann(l, ka);
+        const double size = (2.0 * l + 1) * std::abs(j) / std::hypot(j, y);
+        if (l > ka && !(size > 1e-17 * std::abs(sum))) break;  // y has no bounds
+        sum += (2.0 * l + 1) * j / Complex(j, y) * std::legendre(l, cosine);
     }
     return Complex(0, 1 / wave_number) * sum;
 }

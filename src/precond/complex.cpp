@@ -105,6 +105,41 @@ private:
     mutable std::array<std::vector<double>, 2> apart_;  // kept, so that an apply allocates nothing
 };
 
+/// A preconditioner of the real part, on real and imaginary parts alike.
+class OfRealPart final : public ComplexPreconditioner {
+public:
+    OfRealPart(const CsrMatrix<Complex>& A, const std::string& spec)
+        : real_(real_part(A)),
+          choice_(choose_preconditioner(spec, MatrixKind::sparse)),
+          M_(choice_.kind->of_sparse(real_, choice_.options)) {}
+
+    void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override { M_->apply(in_pairs(r), in_pairs(z)); }
+    void apply_transpose(MultiVector<Complex> r, MultiVector<Complex> z) const override {
+        M_->apply_transpose(in_pairs(r), in_pairs(z));
+    }
+    bool has_transpose() const override { return M_->has_transpose(); }
+    bool hermitian() const override { return choice_.symmetric(); }
+    double bytes(int columns) const override { return M_->bytes(2 * columns); }
+    double stored() const override { return M_->stored() + real_.bytes(0); }
+    std::vector<std::string> remarks() const override {
+        auto all = M_->remarks();
+        all.push_back(fmt::format("{}: of the real part of A", choice_.kind->name));
+        return all;
+    }
+
+private:
+    static CsrMatrix<double> real_part(const CsrMatrix<Complex>& A) {
+        auto complex = A.local();
+        LocalRows<double> rows{std::move(complex.start), std::move(complex.columns), {}};
+        for (const auto& value : complex.values) rows.values.push_back(value.real());
+        return {A.comm(), A.partition(), std::move(rows), A.threads()};
+    }
+
+    CsrMatrix<double> real_;
+    PreconditionerChoice choice_;
+    std::unique_ptr<Preconditioner> M_;
+};
+
 }  // namespace
 
 CsrMatrix<double> real_equivalent(const CsrMatrix<Complex>& A) {
@@ -129,7 +164,8 @@ CsrMatrix<double> real_equivalent(const CsrMatrix<Complex>& A) {
 
 std::unique_ptr<ComplexPreconditioner> make_complex_preconditioner(const std::string& spec,
                                                                    const CsrMatrix<Complex>& A) {
-    static constexpr std::string_view names[] = {"none", "jacobi", "block_jacobi", "additive_schwarz", "chebyshev"};
+    static constexpr std::string_view names[] = {"none",      "jacobi", "block_jacobi", "additive_schwarz",
+                                                 "chebyshev", "amg"};
     const auto choice = choose_preconditioner(spec, MatrixKind::sparse);
     const auto name = choice.kind->name;
     if (std::ranges::find(names, name) == std::end(names))
@@ -137,6 +173,7 @@ std::unique_ptr<ComplexPreconditioner> make_complex_preconditioner(const std::st
                                  std::vector<std::string_view>(std::begin(names), std::end(names)), "those are"));
     if (name == "none") return nullptr;
     if (name == "jacobi") return std::make_unique<ComplexJacobi>(A);
+    if (name == "amg") return std::make_unique<OfRealPart>(A, spec);
     const bool has_inner =
         std::ranges::find(choice.kind->options, "inner", &OptionInfo::name) != choice.kind->options.end();
     if (has_inner && choice.options.choice("inner") == "ilut")

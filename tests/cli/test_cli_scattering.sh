@@ -41,6 +41,10 @@ check "are warned of" says out 'warning: that is too long'
 
 check "a wave number below zero" exits 2 1 bem sphere:n=80 --wave-number -1
 check "is refused" says err 'wave-number -1: it must be above 0'
+check "a wave that no triangle sees" exits 2 2 bem sphere:n=80 --wave-number 1e6
+check "is refused, with what helps" says err 'wave lengths; a quarter is needed, by more triangles or a smaller wave number'
+check "nearly no wave" solves 1 bem sphere:n=80 --wave-number 1e-300 --json run.json
+check "is one of charges" holds run.json "abs(r['bem']['cross_section'] / 12.57 - 1) < 0.2"
 check "galerkin" exits 2 2 bem sphere:n=80 --wave-number 1 --testing galerkin
 check "is refused, too" says err 'goes with --testing collocation'
 check "no direction" exits 2 2 bem sphere:n=80 --wave-number 1 --direction 0,0,0

@@ -181,6 +181,11 @@ int run(const Context& context, const BemArguments& asked) {
         for (const auto& value : scattering.right_hand_side())
             problem.b.insert(problem.b.end(), {value.real(), value.imag()});
         const double side = scattering.longest_side();
+        if (side > 1)
+            throw InputError(fmt::format(
+                "--wave-number {}: the longest side of a triangle is {:.3g} wave lengths; a quarter is needed, by more "
+                "triangles or a smaller wave number",
+                arguments.wave_number, side));
         problem.remarks.push_back(
             fmt::format("a wave of length {:.4g}, the longest side of a triangle is {:.2g} of it{}",
                         2 * std::numbers::pi / arguments.wave_number, side,

@@ -29,8 +29,8 @@ public:
 /// Collective. The preconditioner NAME[:key=value,…]; null for none. `jacobi` divides by the diagonal. `block_jacobi`,
 /// `additive_schwarz` and `chebyshev`, with all their options, are those of the real system of twice the size, in which
 /// each number is a block of two by two: so an ILU(0) or an LU is that of A, at twice its bytes. Not ilut, which drops
-/// real and imaginary parts apart. Throws InputError, the same on every rank, for others and for bad options. A must
-/// outlive it.
+/// real and imaginary parts apart. `amg` is that of the real part of A. Throws InputError, the same on every rank, for
+/// others and for bad options. A must outlive it.
 std::unique_ptr<ComplexPreconditioner> make_complex_preconditioner(const std::string& spec,
                                                                    const CsrMatrix<std::complex<double>>& A);
 
