@@ -35,7 +35,7 @@ def real(array, name, kind=np.float64):
         raise TypeError(f"{name} has numbers of type {array.dtype}: complex numbers are for stretto.solve and the functions of methods, with "
                         f"A as a matrix and M as the name of a preconditioner")
     if array.dtype.kind not in REALS + ("" if kind is np.float64 else "c"):
-        what = "a sparse matrix: .toarray() is wanted" if hasattr(given, "tocsr") else f"no array of real numbers, but of type {array.dtype}"
+        what = "a sparse matrix: .toarray() is wanted" if hasattr(given, "tocsr") else f"no array of {'real ' if kind is np.float64 else ''}numbers, but of type {array.dtype}"
         raise TypeError(f"{name} is {what}")
     return np.ascontiguousarray(array, dtype=kind)
 

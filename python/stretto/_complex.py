@@ -18,9 +18,12 @@ def _canonical(A):
     return A
 
 
-def _taken(communicator, A, b, x0):
+def _taken(communicator, A, b, x0, M):
     if not (isinstance(A, (np.ndarray, list, tuple)) or hasattr(A, "tocsr") or hasattr(A, "__dlpack__")):
-        raise TypeError(f"A is {type(A).__name__}: of a complex system it is a sparse matrix or an array")
+        what = f"has numbers of type {A.dtype}" if _arrays.has_complex(A) else f"is {type(A).__name__}, and others are complex"
+        raise TypeError(f"A {what}: of a complex system it is a sparse matrix or an array")
+    if M is not None:
+        raise TypeError(f"M is {type(M).__name__}: of a complex system it is the name of a preconditioner")
     shape = getattr(A, "shape", None) or np.shape(A)
     start, places, values = _arrays.rows_of(_canonical(A), _arrays.number)
     rows = len(start) - 1
@@ -30,12 +33,12 @@ def _taken(communicator, A, b, x0):
     return start.astype(np.int64), places.astype(np.int64), values, rhs, _arrays.guess(x0, rhs)[0], shape[1]
 
 
-def solve(A, b, x0, given, *, precond, threads, insist, communicator, progress, callback):
+def solve(A, b, x0, M, given, *, precond, threads, insist, communicator, progress, callback):
     """As `stretto.solve`, of a matrix."""
     if not hasattr(_core, "solve_complex"):
         raise _core.InputError("this library was built without complex numbers (STRETTO_SCALARS)")
     start, places, values, rhs, x, columns = _arrays.together(
-        communicator, lambda: _taken(communicator, A, b, x0),
+        communicator, lambda: _taken(communicator, A, b, x0, M),
         **given | {"precond": precond, "insist": insist, "x0 given": x0 is not None, "columns": np.shape(b)[1:]})
     if communicator.size > 1:
         rows = communicator.total(len(start) - 1)

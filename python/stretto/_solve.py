@@ -145,7 +145,7 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     elif M is not None and precond not in ("auto", "none"):
         raise TypeError(f"M and precond={precond!r}: one preconditioner is wanted")
     communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm)
-    is_complex = M is None and is_matrix(A) and not isinstance(A, Matrix) and any(_arrays.has_complex(each) for each in (A, b, x0))
+    is_complex = not isinstance(A, (Matrix, HMatrix)) and any(_arrays.has_complex(each) for each in (A, b, x0))
     if communicator.size > 1:
         is_complex = communicator.total(is_complex) > 0  # on any process
     if is_complex:
@@ -156,7 +156,7 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
         given = {"method": method, "rtol": 1e-8 if rtol is None else rtol, "atol": atol, **options}
         if maxiter is not None:
             given["maxiter"] = maxiter
-        return _complex.solve(A, b, x0, given, precond=precond, threads=threads, insist=insist, communicator=communicator, progress=progress,
+        return _complex.solve(A, b, x0, M, given, precond=precond, threads=threads, insist=insist, communicator=communicator, progress=progress,
                               callback=callback)
     lies_on = _devices.lies_on(b)
     if isinstance(A, HMatrix) and M is None:

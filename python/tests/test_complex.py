@@ -111,6 +111,9 @@ def test_what_is_refused(rhs):
             (lambda: stretto.solve(A, rhs, prepare="rcm"), TypeError, "prepare is not for complex"),
             (lambda: stretto.solve(A[:-1], rhs[:-1]), ValueError, "143 × 144"),
             (lambda: stretto.solve(A, rhs[:-1]), ValueError, "b has 143 rows"),
+            (lambda: stretto.solve(A, rhs, M=np.eye(144)), TypeError, "M is ndarray: of a complex system it is the name"),
+            (lambda: stretto.solve(lambda v: v, rhs), TypeError, "A is function, and others are complex"),
+            (lambda: stretto.solve(A.astype(object), rhs), TypeError, "A is no array of"),
             (lambda: stretto.solve(bad, rhs), stretto.InputError, "the value is not finite"),
             (lambda: stretto.solve(A, rhs, nothing=1), TypeError, "there is no option 'nothing'")):
         with pytest.raises(error, match=words):

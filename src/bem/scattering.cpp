@@ -10,6 +10,7 @@
 #include "sines.hpp"
 #include "stretto/bem/single_layer.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/core/error.hpp"
 #include "triangle_rule.hpp"
 
 namespace stretto {
@@ -36,6 +37,11 @@ std::vector<std::pair<double, double>> gauss_rule(int n) {
     return rule;
 }
 
+/// Collective.
+void check_interrupt(const Comm& comm, const std::atomic<bool>* interrupt) {
+    if (any_of(comm, interrupt && *interrupt)) throw InputError("interrupted before the wave was known everywhere");
+}
+
 /// Two directions that are orthogonal to one and to each other.
 std::pair<Point, Point> across(const Point& direction) {
     const Point other = std::abs(direction[1]) < 0.9 ? Point{0, 1, 0} : Point{1, 0, 0};
@@ -53,10 +59,10 @@ struct Scattering::Element {
     alignas(64) double x[8], y[8], z[8], w[8];
 
     /// What a unit density makes at p, times 4π; `on_it`: p is on the triangle itself.
-    Complex potential(double k, Layer layer, const Point& p, bool on_it) const;
+    Complex potential(double k, double coupling, Layer layer, const Point& p, bool on_it) const;
 };
 
-Complex Scattering::Element::potential(double k, Layer layer, const Point& p, bool on_it) const {
+Complex Scattering::Element::potential(double k, double coupling, Layer layer, const Point& p, bool on_it) const {
     const Point d = centroid - p;
     const double height = on_it ? 0 : dot(d, normal);
     const bool near = dot(d, d) < far_from_triangle * far_from_triangle * size * size;
@@ -85,13 +91,16 @@ Complex Scattering::Element::potential(double k, Layer layer, const Point& p, bo
     }
     if (near) single_re += triangle_potential(p, corners);
     if (layer == Layer::single) return {single_re, single_im};
-    Complex sum = height * Complex(double_re, double_im) + k * Complex(single_im, -single_re);
+    Complex sum = height * Complex(double_re, double_im) + coupling * Complex(single_im, -single_re);
     if (near && height != 0) sum -= solid_angle(p, corners);
     return sum;
 }
 
 Scattering::Scattering(const TriangleMesh& mesh, double wave_number, Layer layer, const Point& direction)
-    : mesh_(&mesh), wave_number_(wave_number), layer_(layer), direction_(direction) {
+    : mesh_(&mesh), wave_number_(wave_number), coupling_(wave_number), layer_(layer), direction_(direction) {
+    Box box;
+    for (const Point& p : mesh.vertices) box.add(p);
+    coupling_ = std::max(wave_number, 2 / box.diameter());
     std::vector<Element> all(static_cast<std::size_t>(mesh.size()));
     for (Index i = 0; i < mesh.size(); ++i) {
         auto& t = all[static_cast<std::size_t>(i)];
@@ -112,9 +121,9 @@ Scattering::Scattering(const TriangleMesh& mesh, double wave_number, Layer layer
 }
 
 ComplexFill Scattering::matrix() const {
-    return entries([elements = elements_, k = wave_number_, layer = layer_](Index i, Index j) {
+    return entries([elements = elements_, k = wave_number_, coupling = coupling_, layer = layer_](Index i, Index j) {
         const Element &at = (*elements)[static_cast<std::size_t>(i)], &of = (*elements)[static_cast<std::size_t>(j)];
-        const Complex value = of.potential(k, layer, at.centroid, i == j) / (4 * pi);
+        const Complex value = of.potential(k, coupling, layer, at.centroid, i == j) / (4 * pi);
         return i == j && layer == Layer::combined ? value + 0.5 : value;
     });
 }
@@ -130,7 +139,7 @@ Complex Scattering::incident(const Point& p) const { return std::polar(1.0, wave
 Complex Scattering::scattered(std::span<const Complex> density, const Point& p) const {
     Complex sum = 0;
     for (std::size_t j = 0; j < density.size(); ++j)
-        sum += density[j] * (*elements_)[j].potential(wave_number_, layer_, p, false);
+        sum += density[j] * (*elements_)[j].potential(wave_number_, coupling_, layer_, p, false);
     return sum / (4 * pi);
 }
 
@@ -148,7 +157,7 @@ Complex Scattering::far_field(std::span<const Complex> density, const Point& tow
             real += t.w[q] * cosine[q];
             imaginary += t.w[q] * sine[q];
         }
-        const Complex by = layer_ == Layer::single ? Complex(1) : Complex(0, -k * (dot(towards, t.normal) + 1));
+        const Complex by = layer_ == Layer::single ? Complex(1) : Complex(0, -k * dot(towards, t.normal) - coupling_);
         sum += density[j] * by * Complex(real, imaginary);
     }
     return sum / (4 * pi);
@@ -175,7 +184,8 @@ Complex sphere_far_field(double radius, double wave_number, double cosine) {
     return Complex(0, 1 / wave_number) * sum;
 }
 
-FarField far_field(const Comm& comm, const Scattering& scattering, std::span<const Complex> density, double radius) {
+FarField far_field(const Comm& comm, const Scattering& scattering, std::span<const Complex> density, double radius,
+                   const std::atomic<bool>* interrupt) {
     // The far field of a body within a ball of radius a has about ka + 10 harmonics: the rule sums their squares.
     Box box;
     for (const Point& p : scattering.mesh().vertices) box.add(p);
@@ -186,7 +196,7 @@ FarField far_field(const Comm& comm, const Scattering& scattering, std::span<con
     int number = 0;
     for (const auto& [cosine, weight] : gauss_rule(n))
         for (int turn = 0; turn < 2 * n; ++turn, ++number) {
-            if (number % comm.size() != comm.rank()) continue;
+            if (number % comm.size() != comm.rank() || (interrupt && *interrupt)) continue;
             const double angle = pi * turn / n, sine = std::sqrt(1 - cosine * cosine), by = weight * pi / n;
             const Point towards = cosine * scattering.direction() + sine * (std::cos(angle) * u + std::sin(angle) * v);
             const Complex found = scattering.far_field(density, towards);
@@ -196,6 +206,7 @@ FarField far_field(const Comm& comm, const Scattering& scattering, std::span<con
             error += by * std::norm(found - truth);
             of_sphere += by * std::norm(truth);
         }
+    check_interrupt(comm, interrupt);
     FarField result;
     result.forward = scattering.far_field(density, scattering.direction());
     result.backward = scattering.far_field(density, -1.0 * scattering.direction());
@@ -205,7 +216,8 @@ FarField far_field(const Comm& comm, const Scattering& scattering, std::span<con
     return result;
 }
 
-std::string wave_picture(Comm& comm, const Scattering& scattering, std::span<const Complex> density) {
+std::string wave_picture(Comm& comm, const Scattering& scattering, std::span<const Complex> density,
+                         const std::atomic<bool>* interrupt) {
     constexpr int cells = 100;
     const auto [side, unused] = across(scattering.direction());
     const Point& along = scattering.direction();
@@ -218,6 +230,7 @@ std::string wave_picture(Comm& comm, const Scattering& scattering, std::span<con
     std::vector<double> values(static_cast<std::size_t>(cells) * cells, 0.0);
     const auto place = [&](int cell) { return (cell + 0.5) * step - half; };
     for (int k = comm.rank(); k < cells * cells; k += comm.size()) {
+        if (interrupt && *interrupt) break;
         const int row = k / cells, column = k % cells;
         const Point p = middle + place(column) * along + place(row) * side;
         double seen = 0;
@@ -225,6 +238,7 @@ std::string wave_picture(Comm& comm, const Scattering& scattering, std::span<con
         auto& value = values[static_cast<std::size_t>(k)];
         value = std::abs(seen) > 2 * pi ? 1e9 : (scattering.incident(p) + scattering.scattered(density, p)).real();
     }
+    check_interrupt(comm, interrupt);
     std::vector<double> all(values.size());
     comm.start_sum(values, all).wait();
     if (comm.rank() != 0) return {};

@@ -36,8 +36,10 @@ std::string chosen_precond(const std::string& text, const ComplexStructure& stru
 }
 
 /// What to type where it did not converge.
-std::vector<NextStep> next_steps(const std::string& method, const std::string& precond) {
+std::vector<NextStep> next_steps(const std::string& method, const std::string& precond, Status status) {
     std::vector<NextStep> steps;
+    if (status == Status::indefinite_matrix)
+        steps.push_back({.method = "minres", .precond = "jacobi", .why = "hermitian, and not positive definite"});
     const auto add = [&](const char* name, const char* by, const char* why) {
         if (method != name || precond != by) steps.push_back({.method = name, .precond = by, .why = why});
     };
@@ -91,7 +93,7 @@ Result ComplexSystem::solve(MultiVector<const Complex> b, MultiVector<Complex> x
     options.threads = A_->threads();
     const auto by = M_ ? AnyOperator<Complex>(*M_) : AnyOperator<Complex>();
     auto result = stretto::solve<Complex>(*comm_, *A_, by, b, x, options);
-    if (!result.passed()) result.next = next_steps(options.method, precond_);
+    if (!result.passed()) result.next = next_steps(options.method, precond_, result.status);
     return result;
 }
 

@@ -40,10 +40,10 @@ check "with tasks: says so" says err 'in single precision is for real vectors'
 check "predicted" exits 2 1 predict poisson3d:60 --nodes 1 --method refine:inner=cg
 check "predicted: says so" says err 'refine:inner=cg'
 check "all in single precision" solves 2 solve jump2d:40 --method pipelined_cg --precond block_jacobi:ilu0 --scalar single --json run.json
-check "is refinement and a short preconditioner" holds run.json "r['method'] == 'refine:inner=pipelined_cg' and r['precond'] == 'block_jacobi:ilu0,precision=single'"
+check "is refinement and a short preconditioner" holds run.json "r['method'] == 'refine' and r['options'] == 'inner=pipelined_cg' and r['precond'] == 'block_jacobi:ilu0,precision=single'"
 check "is verified" holds run.json "r['converged'] and r['relative_residual'] <= 1e-8"
 check "options go over" solves 1 solve convdiff2d:30 --method pipelined_gmres:l=2 --precond none --scalar single --json run.json
-check "to the inner method" holds run.json "r['method'] == 'refine:inner=pipelined_gmres,l=2'"
+check "to the inner method" holds run.json "r['options'] == 'inner=pipelined_gmres,l=2'"
 check "hermitian, too" solves 2 solve magnetic2d:20 --method cg --precond jacobi --scalar single --rtol 1e-5
 check "single without a method" exits 2 2 solve poisson2d:20 --scalar single
 check "asks for one" says err 'name a method and a preconditioner'

@@ -33,7 +33,7 @@ std::vector<double> product(const DenseMatrix& A, const std::vector<double>& x, 
     std::vector<Index> all(n);
     std::iota(all.begin(), all.end(), 0);
     std::vector<double> entries(static_cast<std::size_t>(n) * n), y(x.size());
-    A.fill(all, all, entries.data());
+    std::get<Fill>(A.fill)(all, all, entries.data());
     for (std::size_t j = 0; j < n; ++j)
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t c = 0; c < static_cast<std::size_t>(m); ++c)

@@ -30,8 +30,9 @@ TEST(Scattering, SolidAngles) {
     EXPECT_NEAR(solid_angle({0, 0, 0}, {{{1, 0, 0}, {0, 0, 1}, {0, 1, 0}}}), -pi / 2, 1e-14);
 }
 
-/// ∫ (∂G/∂n − ikG), or ∫ G, of a triangle at p, cut into many.
-Complex by_hand(const std::array<Point, 3>& corners, const Point& p, double k, Layer layer, int depth) {
+/// ∫ (∂G/∂n − iηG), or ∫ G, of a triangle at p, cut into many.
+Complex by_hand(const std::array<Point, 3>& corners, const Point& p, double k, double coupling, Layer layer,
+                int depth) {
     const auto& [a, b, c] = corners;
     const Point middle = (1.0 / 3) * (a + b + c), n = cross(b - a, c - a);
     // Near p once more, so that what is large there is resolved.
@@ -40,7 +41,7 @@ Complex by_hand(const std::array<Point, 3>& corners, const Point& p, double k, L
         Complex sum = 0;
         for (const auto& part :
              {std::array{a, ab, ca}, std::array{ab, b, bc}, std::array{ca, bc, c}, std::array{ab, bc, ca}})
-            sum += by_hand(part, p, k, layer, depth - 1);
+            sum += by_hand(part, p, k, coupling, layer, depth - 1);
         return sum;
     }
     // Degree 2.
@@ -49,7 +50,7 @@ Complex by_hand(const std::array<Point, 3>& corners, const Point& p, double k, L
         const double r = norm(y - p);
         const Complex G = std::polar(1 / (4 * pi * r), k * r),
                       slope = G * Complex(-1 / r, k) * dot(y - p, n) / (r * norm(n));
-        sum += norm(n) / 6 * (layer == Layer::single ? G : slope - Complex(0, k) * G);
+        sum += norm(n) / 6 * (layer == Layer::single ? G : slope - Complex(0, coupling) * G);
     }
     return sum;
 }
@@ -59,19 +60,22 @@ TEST(Scattering, EntriesAreIntegrals) {
     for (const double k : {0.5, 2.0})
         for (const Layer layer : {Layer::single, Layer::combined}) {
             const Scattering wave(mesh, k, layer);
+            Box box;
+            for (const Point& p : mesh.vertices) box.add(p);
+            const double coupling = std::max(k, 2 / box.diameter());
             const auto fill = wave.matrix();
             for (const Index j : {1, 2, 7, 150, 319}) {
                 const Index i = 0;
                 Complex value;
                 fill({&i, 1}, {&j, 1}, &value);
-                const Complex truth = by_hand(mesh.corners(j), mesh.centroid(i), k, layer, 9);
+                const Complex truth = by_hand(mesh.corners(j), mesh.centroid(i), k, coupling, layer, 9);
                 EXPECT_NEAR(std::abs(value - truth), 0, 1e-4 * std::abs(truth)) << k << ' ' << j;
             }
             // On the triangle itself the rule does not see all of the wave's kink.
             const Index i = 0;
             Complex value;
             fill({&i, 1}, {&i, 1}, &value);
-            Complex truth = by_hand(mesh.corners(i), mesh.centroid(i), k, layer, 11);
+            Complex truth = by_hand(mesh.corners(i), mesh.centroid(i), k, coupling, layer, 11);
             if (layer == Layer::combined) truth += 0.5;
             EXPECT_NEAR(std::abs(value - truth), 0, 1e-3 * std::abs(truth)) << k;
         }

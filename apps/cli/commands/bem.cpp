@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 #include <numbers>
+#include <optional>
+#include <utility>
 
 #include "../files.hpp"
 #include "../show/print.hpp"
@@ -24,8 +26,8 @@ namespace {
 
 struct BemArguments : DenseArguments {
     std::string testing = "collocation", vtk, picture;
-    double wave_number = 0;  // 0: charges
-    std::string layer = "combined", direction = "0,0,1";
+    std::optional<double> wave_number;  // none: charges
+    std::optional<std::string> layer, direction;
 };
 
 void add(CLI::App& app, BemArguments& bem) {
@@ -42,10 +44,9 @@ void add(CLI::App& app, BemArguments& bem) {
         "--wave-number", bem.wave_number,
         "Scatter a plane wave of this wave number off the surfaces, which are sound-soft, in place of charges");
     app.add_option("--layer", bem.layer,
-                   "What makes the scattered wave: combined, or single (not at every wave number)")
-        ->check(CLI::IsMember({"combined", "single"}))
-        ->capture_default_str();
-    app.add_option("--direction", bem.direction, "Where the plane wave goes: X,Y,Z")->capture_default_str();
+                   "What makes the scattered wave: combined (the default), or single (not at every wave number)")
+        ->check(CLI::IsMember({"combined", "single"}));
+    app.add_option("--direction", bem.direction, "Where the plane wave goes: X,Y,Z (0,0,1)");
     app.add_option("--vtk", bem.vtk, "Write the density to this file, FILE.vtu");
     app.add_option("--picture", bem.picture, "Draw the charge density, or the wave around the body: FILE.svg");
 }
@@ -97,16 +98,22 @@ Point direction_of(const std::string& text) {
     } catch (const InputError&) {
         points.clear();
     }
-    const double length = points.size() == 1 ? norm(points[0]) : 0;
-    if (!(length > 0) || !std::isfinite(length) || std::ranges::count(text, ',') != 2)
-        throw InputError(fmt::format("--direction {}: three numbers with commas between, as 0,0,1", text));
+    double most = 0;
+    for (const Point& p : points)
+        for (const double x : p) most = std::max(most, std::abs(x));
+    if (points.size() != 1 || !(most > 0) || std::ranges::count(text, ',') != 2)
+        throw InputError(
+            fmt::format("--direction {}: three numbers with commas between, not all of them 0, as 0,0,1", text));
+    for (double& x : points[0]) x /= most;  // whatever their size
+    const double length = norm(points[0]);
     return (1 / length) * points[0];
 }
 
 /// What a density means far away, for people too where there is a table.
-ordered_json tell_wave(const Comm& comm, const BemProblem& problem, const Scattering& scattering,
-                       const std::string& layer, const std::vector<double>& density, bool table) {
-    const auto found = far_field(comm, scattering, complex_values(density), problem.sphere_radius);
+ordered_json tell_wave(const Context& context, const Comm& comm, const BemProblem& problem,
+                       const Scattering& scattering, const std::string& layer, const std::vector<double>& density,
+                       bool table) {
+    const auto found = far_field(comm, scattering, complex_values(density), problem.sphere_radius, &context.interrupt);
     const double lost = std::abs(found.extinction - found.cross_section) / found.cross_section;
     ordered_json json{{"triangles", problem.mesh.size()},
                       {"wave_number", scattering.wave_number()},
@@ -120,7 +127,7 @@ ordered_json tell_wave(const Comm& comm, const BemProblem& problem, const Scatte
                       {"truth", nullptr},
                       {"relative_error", nullptr}};
     std::string text = fmt::format(
-        "scattering cross-section {:.6g}, extinction {:.6g} (energy lost or won: {:.1e}); |u∞| forwards {:.6g}, "
+        "scattering cross-section {:.6g}, extinction {:.6g} (out of balance by {:.1e}); |u∞| forwards {:.6g}, "
         "backwards {:.6g}",
         found.cross_section, found.extinction, lost, std::abs(found.forward), std::abs(found.backward));
     if (problem.sphere_radius > 0) {
@@ -139,13 +146,16 @@ int run(const Context& context, const BemArguments& asked) {
     // Galerkin's entries have the areas of two triangles in them, which the diagonal takes out again.
     if (asked.precond.empty()) arguments.precond = automatic;
     const auto testing = arguments.testing == "galerkin" ? Testing::galerkin : Testing::collocation;
-    const bool wave = arguments.wave_number != 0;
-    if (wave && !(arguments.wave_number > 0 && arguments.wave_number < 1e30))
-        throw InputError(fmt::format("--wave-number {}: it must be above 0", arguments.wave_number));
+    const bool wave = arguments.wave_number.has_value();
+    const double wave_number = arguments.wave_number.value_or(1);
+    if (!(wave_number > 0 && wave_number <= 1e30))
+        throw InputError(fmt::format("--wave-number {}: a number above 0, and up to 1e30, is wanted", wave_number));
+    for (const auto& [name, given] :
+         {std::pair("--layer", arguments.layer.has_value()), {"--direction", arguments.direction.has_value()}})
+        if (given && !wave) throw InputError(fmt::format("{} is of a wave: it goes with --wave-number K", name));
     if (wave && testing == Testing::galerkin)
         throw InputError("--wave-number goes with --testing collocation: leave out --testing");
-    const Point direction = direction_of(arguments.direction);
-    const auto layer = arguments.layer == "single" ? Layer::single : Layer::combined;
+    const std::string direction = arguments.direction.value_or("0,0,1"), layer = arguments.layer.value_or("combined");
     DenseMatrix matrix;
     if (wave)
         matrix.fill = ComplexFill();
@@ -166,7 +176,8 @@ int run(const Context& context, const BemArguments& asked) {
     ProgressLine line(comm.rank(), arguments.progress);
     const auto bem = make_bem_problem(comm, arguments.problem);
     matrix.geometry = bem.mesh.geometry();
-    const Scattering scattering(bem.mesh, arguments.wave_number, layer, direction);
+    const Scattering scattering(bem.mesh, wave_number, layer == "single" ? Layer::single : Layer::combined,
+                                direction_of(direction));
     DenseProblem problem{matrix};
     problem.program = shell_word(context.program) + " bem";
     problem.remarks.push_back(fmt::format("{} triangles, {} closed surface{}; {}", bem.mesh.size(),
@@ -175,9 +186,8 @@ int run(const Context& context, const BemArguments& asked) {
     std::ranges::copy(bem.remarks, std::back_inserter(problem.remarks));
     if (wave) {
         matrix.fill = scattering.matrix();
-        problem.options = {{"--wave-number", fmt::format("{}", arguments.wave_number)},
-                           {"--layer", arguments.layer},
-                           {"--direction", arguments.direction}};
+        problem.options = {
+            {"--wave-number", fmt::format("{}", wave_number)}, {"--layer", layer}, {"--direction", direction}};
         for (const auto& value : scattering.right_hand_side())
             problem.b.insert(problem.b.end(), {value.real(), value.imag()});
         const double side = scattering.longest_side();
@@ -185,10 +195,10 @@ int run(const Context& context, const BemArguments& asked) {
             throw InputError(fmt::format(
                 "--wave-number {}: the longest side of a triangle is {:.3g} wave lengths; a quarter is needed, by more "
                 "triangles or a smaller wave number",
-                arguments.wave_number, side));
+                wave_number, side));
         problem.remarks.push_back(
             fmt::format("a wave of length {:.4g}, the longest side of a triangle is {:.2g} of it{}",
-                        2 * std::numbers::pi / arguments.wave_number, side,
+                        2 * std::numbers::pi / wave_number, side,
                         side > 0.25 ? ": warning: that is too long, more triangles are needed" : ""));
     } else {
         matrix.fill = single_layer(bem.mesh, testing);
@@ -198,7 +208,7 @@ int run(const Context& context, const BemArguments& asked) {
     }
     const bool table = comm.rank() == 0 && arguments.json != "-";
     problem.tell = [&](const std::vector<double>& density) {
-        return wave ? tell_wave(comm, bem, scattering, arguments.layer, density, table)
+        return wave ? tell_wave(context, comm, bem, scattering, layer, density, table)
                     : tell(bem, arguments.testing, density, table);
     };
     problem.write = [&](std::size_t k, const std::vector<double>& density) {
@@ -206,7 +216,8 @@ int run(const Context& context, const BemArguments& asked) {
             write_on_first(comm, vtk_files[k],
                            [&] { return wave ? density_file(bem, density) : to_vtu(bem, density); });
         if (pictures.empty()) return;
-        const std::string around = wave ? wave_picture(comm, scattering, complex_values(density)) : "";
+        const std::string around =
+            wave ? wave_picture(comm, scattering, complex_values(density), &context.interrupt) : "";
         write_on_first(comm, pictures[k], [&] { return wave ? around : to_svg(bem, density); });
     };
     return solve_dense(context, comm, arguments, problem, plan, line);

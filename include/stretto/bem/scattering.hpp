@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <complex>
 #include <memory>
 #include <span>
@@ -20,7 +21,8 @@ inline constexpr std::string_view layer_names[] = {"single", "combined"};
 
 /// A plane wave exp(ik d·x), time factor exp(−iωt), and a sound-soft body: the scattered wave takes the incident one
 /// away on its surface. It is made by a density σ that is constant on each triangle: u(x) = ∫ G σ, or
-/// ∫ (∂G/∂n − ik G) σ, where G = exp(ikr)/(4πr) and n points out of the body.
+/// ∫ (∂G/∂n − iη G) σ, where G = exp(ikr)/(4πr) and n points out of the body; η is k, but one over half the body's
+/// diameter for longer waves, of which ∂G/∂n alone would know too little.
 class Scattering {
 public:
     /// The mesh must outlive it. `wave_number` > 0, of any unit of length that is one over the mesh's; `direction` has
@@ -49,7 +51,7 @@ private:
     struct Element;
     const TriangleMesh* mesh_;
     std::shared_ptr<const std::vector<Element>> elements_;
-    double wave_number_;
+    double wave_number_, coupling_;
     Layer layer_;
     Point direction_;
 };
@@ -61,16 +63,18 @@ std::complex<double> sphere_far_field(double radius, double wave_number, double 
 struct FarField {
     std::complex<double> forward, backward;
     double cross_section = 0;  ///< ∫ |u∞|² over all directions
-    /// (4π/k) Im u∞ forwards: the same in exact arithmetic, for no energy is lost (the optical theorem).
+    /// (4π/k) Im u∞ forwards: the same for the wave itself, which loses no energy (the optical theorem).
     double extinction = 0;
     double sphere_error = 0;  ///< ‖u∞ − that of a sphere‖/‖that of a sphere‖ over all directions, where one was named
 };
 /// Collective: ranks share the directions. `radius` is that of a sphere around the origin to compare with; 0: none.
+/// Throws InputError where `interrupt` was raised on any rank.
 FarField far_field(const Comm& comm, const Scattering& scattering, std::span<const std::complex<double>> density,
-                   double radius = 0);
+                   double radius = 0, const std::atomic<bool>* interrupt = nullptr);
 
 /// Collective. A picture (SVG), on rank 0, of the whole wave at an instant in the plane through the body's middle that
-/// the direction is in: blue below zero, red above, the body left out.
-std::string wave_picture(Comm& comm, const Scattering& scattering, std::span<const std::complex<double>> density);
+/// the direction is in: blue below zero, red above, the body left out. Throws as far_field.
+std::string wave_picture(Comm& comm, const Scattering& scattering, std::span<const std::complex<double>> density,
+                         const std::atomic<bool>* interrupt = nullptr);
 
 }  // namespace stretto
