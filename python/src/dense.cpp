@@ -41,7 +41,11 @@ auto array_of_rows(const Rows& rows) {
     return nb::ndarray<nb::numpy, Value, nb::ndim<2>>(kept->data(), {rows.size(), 3}, owner);
 }
 
-/// Entries by a function of Python or one that is compiled, of the coordinates of two groups of points.
+template <class T>
+using ConstColumnsOf = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/// Entries by a function of Python or one that is compiled, for real ones, of the coordinates of two groups of points.
+template <class T>
 class Blocks {
 public:
     /// `kernel`: called with (rows, dimensions) and (columns, dimensions), returns rows × columns; or the address of
@@ -56,9 +60,9 @@ public:
           dimensions_(static_cast<std::size_t>(dimensions)),
           points_(points) {}
 
-    void operator()(std::span<const Index> rows, std::span<const Index> cols, double* out) const {
+    void operator()(std::span<const Index> rows, std::span<const Index> cols, T* out) const {
         auto x = gathered(rows), y = gathered(cols);
-        std::vector<double> block(rows.size() * cols.size(), std::numeric_limits<double>::quiet_NaN());
+        std::vector<T> block(rows.size() * cols.size(), std::numeric_limits<double>::quiet_NaN());
         if (compiled_)
             compiled_(x.data(), static_cast<std::int64_t>(rows.size()), y.data(),
                       static_cast<std::int64_t>(cols.size()), static_cast<std::int64_t>(dimensions_), block.data());
@@ -70,7 +74,7 @@ public:
     }
 
 private:
-    using Compiled = void (*)(const double*, std::int64_t, const double*, std::int64_t, std::int64_t, double*);
+    using Compiled = void (*)(const double*, std::int64_t, const double*, std::int64_t, std::int64_t, T*);
 
     std::vector<double> gathered(std::span<const Index> which) const {
         std::vector<double> values;
@@ -83,14 +87,14 @@ private:
     }
 
     void ask(std::vector<double>& x, std::vector<double>& y, std::size_t rows, std::size_t cols,
-             std::vector<double>& block) const {
+             std::vector<T>& block) const {
         const auto array = [&](std::vector<double>& values, std::size_t count) {
             const std::size_t shape[] = {count, dimensions_};
             const nb::ndarray<nb::numpy, double, nb::ndim<2>> view(values.data(), 2, shape, nb::handle());
             return nb::cast(view, nb::rv_policy::copy);
         };
         const nb::object answer = kernel_(array(x, rows), array(y, cols));
-        const auto found = nb::cast<ConstColumns>(answer);  // of rows × columns
+        const auto found = nb::cast<ConstColumnsOf<T>>(answer);  // of rows × columns
         std::copy_n(found.data(), rows * cols, block.data());
     }
 
@@ -204,7 +208,7 @@ std::unique_ptr<Dense> of_kernel(std::shared_ptr<Communicator> communicator, con
 
 std::unique_ptr<Dense> of_blocks(std::shared_ptr<Communicator> communicator, const Points& points, int dimensions,
                                  nb::object kernel, std::uintptr_t address, double nugget, bool symmetric,
-                                 bool positive_definite, double error_growth, nb::object progress,
+                                 bool positive_definite, bool is_complex, double error_growth, nb::object progress,
                                  const nb::dict& given) {
     auto guest = std::make_shared<Guest>(std::move(progress));
     auto matrix = std::make_unique<DenseMatrix>();
@@ -212,12 +216,16 @@ std::unique_ptr<Dense> of_blocks(std::shared_ptr<Communicator> communicator, con
     matrix->symmetric = symmetric;
     matrix->positive_definite = positive_definite;
     matrix->error_growth = error_growth;
-    // Fill is copied from thread to thread: objects of Python are not, without its lock.
-    matrix->fill = [blocks = std::make_shared<const Blocks>(guest, std::move(kernel), address, nugget, dimensions,
-                                                            matrix->geometry.points)](
-                       std::span<const Index> rows, std::span<const Index> cols, double* out) {
-        (*blocks)(rows, cols, out);
+    const auto fill = [&]<class T>(T) -> FillOf<T> {
+        // It is copied from thread to thread: objects of Python are not, without its lock.
+        return [blocks = std::make_shared<const Blocks<T>>(guest, std::move(kernel), address, nugget, dimensions,
+                                                           matrix->geometry.points)](
+                   std::span<const Index> rows, std::span<const Index> cols, T* out) { (*blocks)(rows, cols, out); };
     };
+    if (is_complex)
+        matrix->fill = fill(std::complex<double>());
+    else
+        matrix->fill = fill(0.0);
     return std::make_unique<Dense>(std::move(communicator), std::move(guest), std::move(matrix), dense_options(given));
 }
 
@@ -286,7 +294,8 @@ void bind_dense(nb::module_& m) {
                     nb::arg("progress").none(), nb::arg("given"))
         .def_static("of_blocks", of_blocks, nb::arg("communicator"), nb::arg("points"), nb::arg("dimensions"),
                     nb::arg("kernel").none(), nb::arg("address"), nb::arg("nugget"), nb::arg("symmetric"),
-                    nb::arg("positive_definite"), nb::arg("error_growth"), nb::arg("progress").none(), nb::arg("given"))
+                    nb::arg("positive_definite"), nb::arg("is_complex"), nb::arg("error_growth"),
+                    nb::arg("progress").none(), nb::arg("given"))
         .def_static("of_bem", of_bem, nb::arg("communicator"), nb::arg("problem"), nb::arg("galerkin"),
                     nb::arg("progress").none(), nb::arg("given"))
         .def("solve", &Dense::solve, nb::arg("b"), nb::arg("x"), nb::arg("given"), nb::arg("callback").none())

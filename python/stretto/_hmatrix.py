@@ -28,6 +28,11 @@ def _coordinates(points):
     return points
 
 
+def _parts(columns):
+    """Columns of complex numbers as those of their real and imaginary parts, in the same memory."""
+    return columns.view(np.float64) if columns.dtype.kind == "c" else columns
+
+
 class HMatrix(LinearOperator):
     """A dense matrix K, K[i, j] = kernel(points[i], points[j]), as a hierarchical matrix (Hackbusch 1999): blocks far from the
     diagonal are products U Vᵀ found by adaptive cross approximation, so that n points take n log n numbers, not n².
@@ -40,10 +45,10 @@ class HMatrix(LinearOperator):
         d coordinates of each, one to three.
     kernel : str or callable
         ``NAME[:key=value,…]`` of `kernels`; or a function of two groups of points, of shapes (r, d) and (c, d), that returns the
-        (r, c) numbers; or what numba.cfunc compiles of the signature ``void(double* x, int64 r, double* y, int64 c, int64 d,
+        (r, c) numbers, real or complex; or what numba.cfunc compiles of the signature ``void(double* x, int64 r, double* y, int64 c, int64 d,
         double* out)``, out row after row, which runs without Python, on several threads at once.
     symmetric, positive_definite : bool
-        Of a function: what it is; of a name it is known.
+        Of a function: what it is; of a name it is known. Complex numbers are symmetric without conjugation.
     nugget : float
         Added to the diagonal, with a function: noise. ``nugget=`` is an option of names.
     epsilon : float, optional
@@ -81,6 +86,8 @@ class HMatrix(LinearOperator):
     True
     """
 
+    _complex = False
+
     def __init__(self, points, kernel, *, symmetric=True, positive_definite=False, nugget=0.0, epsilon=None, eta=None, leaf=None,
                  bisection=None, pivoting=None, precision=None, memory=None, precond="auto", rtol=1e-6, threads=None, columns=1,
                  device="cpu", progress=False, comm=None):
@@ -114,31 +121,40 @@ class HMatrix(LinearOperator):
         # As of kernels with a name: where noise is to be fitted, errors of K are 500 times as large in a residual.
         growth = 1000 if positive_definite else 1
 
+        taken = _arrays.real
+
         def ask(x, y):
-            block = _arrays.real(kernel(x, y), "what the kernel returned")
+            block = taken(kernel(x, y), "what the kernel returned")
             if block.shape != (len(x), len(y)):
                 raise ValueError(f"the kernel returned an array of shape {block.shape} for {len(x)} and {len(y)} points: "
                                  f"({len(x)}, {len(y)}) is wanted")
             return block
 
         symmetric = symmetric or positive_definite
-        if symmetric and not address:
+        if not address:
             some = places[::max(1, len(places) // 16), :dimensions]
-            block = _arrays.together(self._communicator, lambda: ask(some, some))
-            if np.isfinite(block).all() and np.abs(block - block.T).max() > 1e-6 * np.abs(block).max():
+            self._complex = _arrays.together(self._communicator, lambda: _arrays.has_complex(np.asarray(kernel(some, some))))
+            taken = _arrays.number if self._complex else _arrays.real
+            block = _arrays.together(self._communicator, lambda: ask(some, some), complex_kernel=self._complex)
+            if symmetric and np.isfinite(block).all() and np.abs(block - block.T).max() > 1e-6 * np.abs(block).max():
                 raise ValueError("the kernel is not symmetric, kernel(x, y) is not kernel(y, x).T: symmetric=False")
+            if self._complex and positive_definite:
+                raise TypeError("positive_definite is for kernels of real numbers, and this one is complex")
         return _core.Dense.of_blocks(self._communicator, places, dimensions, None if address else ask, address, float(nugget), symmetric,
-                                     positive_definite, growth, progressed, given)
+                                     positive_definite, self._complex, growth, progressed, given)
 
     def _finish(self, rtol):
         self._rtol = rtol
-        super().__init__(np.float64, (self._dense.rows, self._dense.rows))
+        super().__init__(np.complex128 if self._complex else np.float64, (self._dense.rows, self._dense.rows))
+
+    def _taken(self, array, name):
+        return _arrays.number(array, name) if self._complex else _arrays.real(array, name)
 
     def _multiply(self, x, transposed=False):
         shape = np.shape(x)
-        x = _arrays.together(self._communicator, lambda: _arrays.real(x, "the vector"), shape=shape)
-        y = np.empty(x.shape)
-        self._dense.multiply(x.reshape(len(x), -1), y.reshape(len(x), -1), transposed and not self._symmetric)
+        x = _arrays.together(self._communicator, lambda: self._taken(x, "the vector"), shape=shape)
+        y = np.empty_like(x)
+        self._dense.multiply(_parts(x.reshape(len(x), -1)), _parts(y.reshape(len(x), -1)), transposed and (self._complex or not self._symmetric))
         return y
 
     _matvec = _matmat = _multiply
@@ -151,8 +167,13 @@ class HMatrix(LinearOperator):
     @property
     def statistics(self) -> dict:
         """dense_blocks, low_rank_blocks, refilled (because ε was not kept), values, mean_rank, max_rank, bytes, single, in_16_bits
-        and in_8_bits (the parts of the numbers that are in these), seconds (of compression)."""
+        and in_8_bits (the parts of the numbers that are in these), seconds (of compression). A complex number is two values."""
         return self._dense.statistics()
+
+    @property
+    def _percent(self):
+        """Of the numbers of the whole matrix, those that are stored."""
+        return 100 * self.statistics["values"] / (2 if self._complex else 1) / self.shape[0] ** 2
 
     @property
     def nbytes(self) -> float:
@@ -183,13 +204,13 @@ class HMatrix(LinearOperator):
             given["maxiter"] = maxiter
 
         def taken():
-            columns = _arrays.columns(b, "b", self.shape[0])
+            columns = _arrays.columns(b, "b", self.shape[0], taken=self._taken)
             return columns, _arrays.guess(x0, columns)[0]
 
         b_columns, x = _arrays.together(self._communicator, taken, **given | {"x0 given": x0 is not None, "columns": np.shape(b)[1:]})
         given["zero_guess"] = x0 is None
         with told(progress, self._communicator, method, rtol, callback) as monitor:
-            outcome = self._dense.solve(b_columns, x, given, monitor)
+            outcome = self._dense.solve(_parts(b_columns), _parts(x), given, monitor)
         return self._result(outcome, _devices.in_kind(x.reshape(np.shape(b)), b))
 
     def _result(self, outcome, x):
@@ -206,12 +227,12 @@ class HMatrix(LinearOperator):
         found = self.statistics
         return (f"<stretto.HMatrix {self.shape[0]} × {self.shape[1]}: {found['dense_blocks']} dense and {found['low_rank_blocks']} low-rank "
                 f"blocks of mean rank {found['mean_rank']:.1f}, {1e-6 * found['bytes']:.4g} MB, "
-                f"{100 * found['values'] / self.shape[0] ** 2:.3g} % of n²>")
+                f"{self._percent:.3g} % of n²>")
 
     def _repr_html_(self):
         from ._result import html_table
         found = self.statistics
         return html_table([("shape", self.shape), ("dense blocks", found["dense_blocks"]), ("low-rank blocks", found["low_rank_blocks"]),
                            ("mean rank", f"{found['mean_rank']:.1f}"), ("largest rank", found["max_rank"]),
-                           ("memory", f"{1e-6 * found['bytes']:.4g} MB, {100 * found['values'] / self.shape[0] ** 2:.3g} % of n²"),
+                           ("memory", f"{1e-6 * found['bytes']:.4g} MB, {self._percent:.3g} % of n²"),
                            ("ε", f"{self.epsilon:.1e}"), ("compressed in", f"{found['seconds']:.2f} s")])

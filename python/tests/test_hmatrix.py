@@ -30,6 +30,29 @@ def dense(points, kernel=gaussian, nugget=NUGGET):
     return kernel(points, points) + nugget * np.eye(N)
 
 
+def wave(x, y):
+    r = np.sqrt(((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=2))
+    return np.exp(8j * r) / (r + 0.05)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_wave_as_numpy_has_it(symmetric, points, rng):
+    kernel = wave if symmetric else lambda x, y: wave(x, y) * (1 + 1j * x[:, None, 0])
+    K = stretto.HMatrix(points, kernel, symmetric=symmetric, nugget=300, rtol=1e-8, leaf=32)
+    D = dense(points, kernel, 300)
+    assert K.dtype == np.complex128 and K.shape == (N, N) and "% of n²" in repr(K)
+    for b in (rng.standard_normal(N) + 1j * rng.standard_normal(N), rng.standard_normal((N, 2)) * (1 + 2j), rng.standard_normal(N)):
+        assert np.abs(K @ b - D @ b).max() <= 1e-6 * np.abs(D @ b).max()
+        assert np.abs(K.H @ b - D.conj().T @ b).max() <= 1e-6 * np.abs(D @ b).max()
+        assert np.abs(K.T @ b - D.T @ b).max() <= 1e-6 * np.abs(D @ b).max()
+        for method in ("auto", "bicgstab"):
+            r = K.solve(b, method=method)
+            assert r.converged and r.x.shape == b.shape and np.abs(D @ r.x - b).max() <= 1e-6 * np.abs(b).max()
+            assert max(r.kernel_residuals) <= 2e-8 and r.details["scalar"] == "complex"
+    with pytest.raises(stretto.InputError, match="hermitian|symmetric"):
+        K.solve(b, method="cg")
+
+
 @pytest.mark.parametrize("kernel", [f"gaussian:length={LENGTH},nugget={NUGGET}", gaussian], ids=["name", "function"])
 @pytest.mark.parametrize("m", [None, 3])
 def test_a_covariance_as_numpy_has_it(kernel, m, points, rng):
@@ -120,7 +143,9 @@ def test_what_is_refused(points):
             (lambda: stretto.HMatrix(points, mine), KeyError, "mine"),
             (lambda: stretto.HMatrix(points, lambda x, y: np.ones((1, 2))), ValueError, r"returned an array of shape \(1, 2\)"),
             (lambda: stretto.HMatrix(points, lambda x, y: None), TypeError, "what the kernel returned is no array"),
-            (lambda: stretto.HMatrix(points, lambda x, y: 1j * gaussian(x, y)), TypeError, "what the kernel returned has numbers of type complex"),
+            (lambda: stretto.HMatrix(points, lambda x, y: 1j * gaussian(x, y), positive_definite=True), TypeError, "for kernels of real numbers"),
+            (lambda: stretto.HMatrix(points, lambda x, y: 1j * gaussian(x, y)).solve(np.ones(3)), ValueError, "b has 3 rows"),
+            (lambda: stretto.HMatrix(points, gaussian).solve(1j * np.ones(N)), TypeError, "complex numbers are for"),
             (lambda: stretto.HMatrix(points, lambda x, y: x[:, :1] * gaussian(x, y)), ValueError, "not symmetric.*symmetric=False"),
             (lambda: stretto.HMatrix(points, lambda x, y: np.full((len(x), len(y)), np.nan)), stretto.InputError, "nan at points"),
             (lambda: stretto.HMatrix(points, gaussian, epsilon=3), stretto.InputError, "epsilon"),
