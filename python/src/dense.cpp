@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dense systems as hierarchical matrices: DenseSystem, kernels of Python, boundary elements.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -13,6 +14,7 @@
 
 #include "solve.hpp"
 #include "stretto/bem/problem.hpp"
+#include "stretto/bem/scattering.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/device/devices.hpp"
 #include "stretto/hmatrix/kernels.hpp"
@@ -239,6 +241,54 @@ std::unique_ptr<Dense> of_bem(std::shared_ptr<Communicator> communicator, const 
                                    std::move(matrix), dense_options(given));
 }
 
+using Density = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+std::span<const std::complex<double>> span_of(const Density& density) { return {density.data(), density.size()}; }
+
+Scattering scattering(const BemProblem& problem, double wave_number, const std::string& layer, const Point& direction) {
+    const double length = norm(direction);
+    if (!(wave_number > 0 && wave_number <= 1e30))
+        throw InputError("wave_number is to be above 0, and up to 1e30, not " + std::to_string(wave_number));
+    if (!(length > 0 && std::isfinite(length))) throw InputError("direction is to be three numbers, not all of them 0");
+    Scattering wave(problem.mesh, wave_number, layer == "single" ? Layer::single : Layer::combined,
+                    (1 / length) * direction);
+    if (wave.longest_side() > 1)
+        throw InputError("the longest side of a triangle is " + std::to_string(wave.longest_side()) +
+                         " wave lengths: a quarter is needed, by more triangles or a smaller wave number");
+    return wave;
+}
+
+std::unique_ptr<Dense> of_wave(std::shared_ptr<Communicator> communicator, const Scattering& wave, nb::object progress,
+                               const nb::dict& given) {
+    auto matrix = std::make_unique<DenseMatrix>();
+    matrix->geometry = wave.mesh().geometry();
+    matrix->fill = wave.matrix();
+    return std::make_unique<Dense>(std::move(communicator), std::make_shared<Guest>(std::move(progress)),
+                                   std::move(matrix), dense_options(given));
+}
+
+nb::dict far_away(const Scattering& wave, Communicator& communicator, const Density& density, double radius) {
+    const auto found = far_field(communicator.comm(), wave, span_of(density), radius);
+    nb::dict all;
+    all["forward"] = found.forward;
+    all["backward"] = found.backward;
+    all["cross_section"] = found.cross_section;
+    all["extinction"] = found.extinction;
+    if (radius > 0)
+        all["sphere_error"] = found.sphere_error;
+    else
+        all["sphere_error"] = nb::none();
+    return all;
+}
+
+/// f(point) of each.
+template <class F>
+std::vector<std::complex<double>> at_points(const Points& points, F&& f) {
+    const nb::gil_scoped_release unlocked;
+    std::vector<std::complex<double>> values;
+    for (const Point& p : points_of(points)) values.push_back(f(p));
+    return values;
+}
+
 /// Conductors of a mesh in arrays: closed surfaces, each with its potential.
 BemProblem conductors(const Points& vertices, const Triangles& triangles, const std::vector<double>& potential,
                       double field) {
@@ -298,6 +348,8 @@ void bind_dense(nb::module_& m) {
                     nb::arg("progress").none(), nb::arg("given"))
         .def_static("of_bem", of_bem, nb::arg("communicator"), nb::arg("problem"), nb::arg("galerkin"),
                     nb::arg("progress").none(), nb::arg("given"))
+        .def_static("of_wave", of_wave, nb::arg("communicator"), nb::arg("wave"), nb::arg("progress").none(),
+                    nb::arg("given"))
         .def("solve", &Dense::solve, nb::arg("b"), nb::arg("x"), nb::arg("given"), nb::arg("callback").none())
         .def("multiply", &Dense::multiply)
         .def("statistics", &Dense::statistics)
@@ -323,6 +375,7 @@ void bind_dense(nb::module_& m) {
         .def_ro("potential", &BemProblem::potential)
         .def_ro("field", &BemProblem::field)
         .def_ro("remarks", &BemProblem::remarks)
+        .def_ro("sphere_radius", &BemProblem::sphere_radius)
         .def_prop_ro("truth",
                      [](const BemProblem& self) -> std::optional<std::pair<std::string, double>> {
                          if (!self.truth) return {};
@@ -341,6 +394,35 @@ void bind_dense(nb::module_& m) {
         .def("svg", [](const BemProblem& self, const ConstColumns& density) {
             return to_svg(self, {density.data(), density.size()});
         });
+    nb::class_<Scattering>(m, "Scattering")
+        .def_prop_ro("longest_side", &Scattering::longest_side)
+        .def("wanted", &Scattering::right_hand_side)
+        .def("far_away", far_away)
+        .def("far_field",
+             [](const Scattering& self, const Density& density, const Points& directions) {
+                 return at_points(directions, [&](const Point& d) { return self.far_field(span_of(density), d); });
+             })
+        .def("field",
+             [](const Scattering& self, const Density& density, const Points& points) {
+                 return at_points(
+                     points, [&](const Point& p) { return self.incident(p) + self.scattered(span_of(density), p); });
+             })
+        .def("svg",
+             [](const Scattering& self, Communicator& communicator, const Density& density) {
+                 const nb::gil_scoped_release unlocked;
+                 return wave_picture(communicator.comm(), self, span_of(density));
+             })
+        .def("vtu", [](const Scattering& self, const Density& density) {
+            CellData parts[] = {{"real part", {}}, {"imaginary part", {}}, {"size", {}}};
+            for (const auto& value : span_of(density)) {
+                parts[0].values.push_back(value.real());
+                parts[1].values.push_back(value.imag());
+                parts[2].values.push_back(std::abs(value));
+            }
+            return to_vtu(self.mesh(), parts);
+        });
+    m.def("bem_scattering", scattering, nb::arg("problem"), nb::arg("wave_number"), nb::arg("layer"),
+          nb::arg("direction"), nb::keep_alive<0, 1>());
     m.def("bem_problem", [](Communicator& communicator, const std::string& spec) {
         return make_bem_problem(communicator.comm(), spec);
     });

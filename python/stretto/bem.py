@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Boundary elements: the charges of conductors (docs/hmatrix.md). Charges are in units of 4πε₀, potentials and lengths in any.
+"""Boundary elements: the charges of conductors, and waves that bodies scatter (docs/hmatrix.md). Charges are in units of 4πε₀,
+potentials and lengths in any.
 
 >>> from stretto import bem
 >>> r = bem.solve(bem.problem("sphere:n=1000"))
 >>> r.converged, round(r.capacitance, 1)           # a unit sphere has the capacitance 1
 (True, 1.0)
+>>> r = bem.scatter("sphere:n=1000", 2.0)
+>>> r.converged, round(r.cross_section, 1), r.sphere_error < 0.02      # ∫ |u∞|², and how far u∞ is from Mie's series
+(True, 9.3, True)
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from ._hmatrix import HMatrix
 from ._progress import told
 from ._result import Result, html_table
 
-__all__ = ["Charges", "Conductors", "conductors", "problem", "solve"]
+__all__ = ["Charges", "Conductors", "Scattered", "conductors", "problem", "scatter", "solve"]
 
 
 class Conductors:
@@ -161,4 +165,82 @@ def solve(problem, *, testing="collocation", method="auto", precond="auto", rtol
     A = problem.matrix(testing, progress=progress, comm=comm, precond=precond, rtol=rtol, **options)
     r = A.solve(problem.wanted(testing), method=method, maxiter=maxiter, progress=progress)
     r.__class__, r.conductors = Charges, problem
+    return r
+
+
+class _Wave(HMatrix):
+    _complex = True
+
+    def __init__(self, wave, progress, comm, precond, rtol, options):
+        self._communicator = _arrays.communicator(comm)
+        own = {name: options.pop(name) for name in ("threads", "columns") if name in options}
+        given = {"precond": precond, "rtol": rtol, "threads": 0, **own, "hmatrix": ",".join(f"{name}={value}" for name, value in options.items())}
+        with told(progress, self._communicator, "compressing") as progressed:
+            self._dense = _core.Dense.of_wave(self._communicator, wave, progressed, given)
+        self._symmetric = False
+        self._finish(rtol)
+
+
+class Scattered(Result):
+    """A `Result` whose x is the density that makes the scattered wave, one complex number a triangle.
+
+    Attributes
+    ----------
+    cross_section : float
+        ∫ |u∞|² over all directions, where the scattered wave is exp(ikr)/r u∞ far away.
+    extinction : float
+        (4π/k) Im u∞ forwards: the same for the wave itself, which loses no energy.
+    forward, backward : complex
+        u∞ in the direction of the wave, and against it.
+    sphere_error : float or None
+        How far u∞ is from Mie's series, of one sphere.
+    """
+
+    def far_field(self, directions) -> np.ndarray:
+        """u∞ in directions of length 1, (n, 3)."""
+        return np.asarray(self._wave.far_field(self.x, _arrays.real(directions, "directions").reshape(-1, 3)))
+
+    def field(self, points) -> np.ndarray:
+        """The whole wave at points outside of the body, (n, 3)."""
+        return np.asarray(self._wave.field(self.x, _arrays.real(points, "points").reshape(-1, 3)))
+
+    def write(self, path):
+        """Writes the triangles with their densities: a .vtu file, which ParaView reads; or a picture of the wave, .svg. On several
+        processes all take part, and the first one writes."""
+        make = {".vtu": lambda: self._wave.vtu(self.x), ".svg": lambda: self._wave.svg(self._communicator, self.x)}.get(os.path.splitext(path)[1])
+        if not make:
+            raise ValueError(f"{path}: the name must end in .vtu or .svg")
+        text = make()
+        if self._communicator.rank == 0:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+
+def scatter(problem, wave_number, *, layer="combined", direction=(0, 0, 1), method="auto", precond="auto", rtol=1e-6, progress=False, comm=None,
+            maxiter=None, **options) -> Scattered:
+    """What sound-soft bodies scatter of a plane wave exp(ik d·x): a `Scattered`.
+
+    Parameters
+    ----------
+    problem : Conductors or str
+        The surfaces, as of `problem`; potentials have no meaning here.
+    wave_number : float
+        Of any unit of length that is one over the mesh's.
+    layer : str
+        ``combined``: charges and dipoles; ``single``: charges, not where the inside of a body resonates.
+    direction : sequence of float
+        d, of any length.
+    **options
+        As of `HMatrix`.
+    """
+    if layer not in ("combined", "single"):
+        raise ValueError(f"layer={layer!r}: 'combined' or 'single'")
+    if not isinstance(problem, Conductors):
+        problem = globals()["problem"](problem, comm)
+    wave = _core.bem_scattering(problem._problem, float(wave_number), layer, [float(d) for d in direction])
+    A = _Wave(wave, progress, comm, precond, rtol, options)
+    r = A.solve(np.asarray(wave.wanted()), method=method, maxiter=maxiter, progress=progress)
+    r.__class__, r._wave, r._communicator, r.conductors = Scattered, wave, A._communicator, problem
+    for name, value in wave.far_away(A._communicator, r.x, problem._problem.sphere_radius).items():
+        setattr(r, name, value)
     return r

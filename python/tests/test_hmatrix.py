@@ -189,3 +189,41 @@ def test_meshes(tmp_path):
     meshio = pytest.importorskip("meshio")
     found = bem.conductors(meshio.Mesh(ball.vertices, [("triangle", ball.triangles)]))
     assert abs(bem.solve(found).capacitance - 1) < 0.02
+
+
+def mie(k, cosines, radius=1.0):
+    """u∞ of a sound-soft sphere."""
+    from scipy.special import eval_legendre, spherical_jn, spherical_yn
+    order = np.arange(int(k * radius) + 25)
+    j, y = spherical_jn(order, k * radius), spherical_yn(order, k * radius)
+    return 1j / k * ((2 * order + 1) * j / (j + 1j * y) * eval_legendre(order, np.asarray(cosines)[:, None])).sum(axis=1)
+
+
+@pytest.mark.parametrize("layer", ["combined", "single"])
+def test_a_scattered_wave(layer, tmp_path):
+    r = bem.scatter("sphere:n=1280", 3.0, layer=layer, direction=(0, 3, 0))
+    assert r.converged and r.x.dtype == np.complex128 and r.sphere_error < 0.02
+    directions = np.array([[0, 1, 0], [0, -1, 0], [1, 0, 0], [0.6, 0.8, 0]])
+    truth = mie(3.0, directions[:, 1])
+    assert np.abs(r.far_field(directions) - truth).max() < 0.03 * np.abs(truth).max()
+    assert abs(r.forward - truth[0]) < 0.03 * abs(truth[0]) and abs(r.extinction / r.cross_section - 1) < 0.02
+    # On the surface the whole wave vanishes; far away it is what the far field says.
+    near = r.field(1.02 * directions)
+    assert np.abs(near).max() < 0.25
+    there = r.field(1e4 * directions)
+    wave = np.exp(3j * 1e4 * directions[:, 1])
+    assert np.allclose(there - wave, np.exp(3e4j) / 1e4 * r.far_field(directions), rtol=1e-2, atol=1e-7)
+    r.write(str(tmp_path / "wave.vtu"))
+    assert "imaginary part" in (tmp_path / "wave.vtu").read_text()
+    two = bem.scatter(bem.problem("two_spheres:n=640,distance=3"), 2, precond="none", method="bicgstab")
+    assert two.converged and two.sphere_error is None
+    two.write(str(tmp_path / "two.svg"))
+    assert (tmp_path / "two.svg").read_text().startswith("<svg")
+    for call, error, words in (
+            (lambda: bem.scatter("sphere:n=80", -1), stretto.InputError, "wave_number is to be above 0"),
+            (lambda: bem.scatter("sphere:n=80", 100), stretto.InputError, "wave lengths: a quarter is needed"),
+            (lambda: bem.scatter("sphere:n=80", 1, direction=(0, 0, 0)), stretto.InputError, "direction is to be"),
+            (lambda: bem.scatter("sphere:n=80", 1, layer="double"), ValueError, "combined"),
+            (lambda: bem.scatter("sphere:n=80", 1, method="cg"), stretto.InputError, "cg needs")):
+        with pytest.raises(error, match=words):
+            call()
