@@ -1,6 +1,10 @@
 // expect: this scalar is not built in
+#include <complex>
+
 #include "stretto/driver/solver.hpp"
 
-stretto::Result solve_floats(stretto::Comm& comm, stretto::MultiVector<float> b, stretto::MultiVector<float> x) {
-    return stretto::solve<float>(comm, stretto::Identity{}, stretto::Identity{}, b, x);
+using Value = std::complex<float>;
+
+stretto::Result solve_them(stretto::Comm& comm, stretto::MultiVector<Value> b, stretto::MultiVector<Value> x) {
+    return stretto::solve<Value>(comm, stretto::Identity{}, stretto::Identity{}, b, x);
 }

@@ -1,6 +1,6 @@
 // expect: this scalar is not built in
 #include "stretto/driver/solver.hpp"
 
-stretto::Solver<float>* solver_of_floats(stretto::Comm& comm) {
-    return new stretto::Solver<float>(comm, stretto::Identity{}, stretto::Identity{}, 1, 1);
+stretto::Solver<long double>* solver_of_long_doubles(stretto::Comm& comm) {
+    return new stretto::Solver<long double>(comm, stretto::Identity{}, stretto::Identity{}, 1, 1);
 }
