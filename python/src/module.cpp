@@ -140,4 +140,5 @@ NB_MODULE(_core, m) {
     bind_operators(m);
     bind_dense(m);
     bind_complex(m);
+    bind_bem(m);
 }

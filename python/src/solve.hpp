@@ -164,6 +164,7 @@ void bind_vectors(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 void bind_dense(nanobind::module_& m);
 void bind_complex(nanobind::module_& m);
+void bind_bem(nanobind::module_& m);
 void bind_tables(nanobind::module_& m);
 
 }  // namespace stretto::python

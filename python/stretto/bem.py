@@ -82,7 +82,7 @@ class _SingleLayer(HMatrix):
         own = {name: options.pop(name) for name in ("threads", "columns", "device") if name in options}
         given = {"precond": precond, "rtol": rtol, "threads": 0, **own, "hmatrix": ",".join(f"{name}={value}" for name, value in options.items())}
         with told(progress, self._communicator, "compressing") as progressed:
-            self._dense = _core.Dense.of_bem(self._communicator, conductors._problem, galerkin, progressed, given)
+            self._dense = _core.dense_of_bem(self._communicator, conductors._problem, galerkin, progressed, given)
         self._symmetric = galerkin
         self._finish(rtol)
 
@@ -176,7 +176,7 @@ class _Wave(HMatrix):
         own = {name: options.pop(name) for name in ("threads", "columns") if name in options}
         given = {"precond": precond, "rtol": rtol, "threads": 0, **own, "hmatrix": ",".join(f"{name}={value}" for name, value in options.items())}
         with told(progress, self._communicator, "compressing") as progressed:
-            self._dense = _core.Dense.of_wave(self._communicator, wave, progressed, given)
+            self._dense = _core.dense_of_wave(self._communicator, wave, progressed, given)
         self._symmetric = False
         self._finish(rtol)
 

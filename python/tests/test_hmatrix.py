@@ -220,9 +220,9 @@ def test_a_scattered_wave(layer, tmp_path):
     two.write(str(tmp_path / "two.svg"))
     assert (tmp_path / "two.svg").read_text().startswith("<svg")
     for call, error, words in (
-            (lambda: bem.scatter("sphere:n=80", -1), stretto.InputError, "wave_number is to be above 0"),
-            (lambda: bem.scatter("sphere:n=80", 100), stretto.InputError, "wave lengths: a quarter is needed"),
-            (lambda: bem.scatter("sphere:n=80", 1, direction=(0, 0, 0)), stretto.InputError, "direction is to be"),
+            (lambda: bem.scatter("sphere:n=80", -1), stretto.InputError, "wave number -1: a number above 0"),
+            (lambda: bem.scatter("sphere:n=80", 100), stretto.InputError, "wave lengths; a quarter is needed"),
+            (lambda: bem.scatter("sphere:n=80", 1, direction=(0, 0, 0)), stretto.InputError, "of the wave is none"),
             (lambda: bem.scatter("sphere:n=80", 1, layer="double"), ValueError, "combined"),
             (lambda: bem.scatter("sphere:n=80", 1, method="cg"), stretto.InputError, "cg needs")):
         with pytest.raises(error, match=words):

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "sines.hpp"
+#include "stretto/bem/problem.hpp"
 #include "stretto/bem/single_layer.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
@@ -98,6 +99,23 @@ Complex Scattering::Element::potential(double k, double coupling, Layer layer, c
 
 Scattering::Scattering(const TriangleMesh& mesh, double wave_number, Layer layer, const Point& direction)
     : mesh_(&mesh), wave_number_(wave_number), coupling_(wave_number), layer_(layer), direction_(direction) {
+    if (!(wave_number > 0 && std::isfinite(wave_number)))
+        throw InputError(fmt::format("wave number {}: a number above 0 is wanted", wave_number));
+    const double side = longest_side();
+    if (side > 1)
+        throw InputError(
+            fmt::format("wave number {}: the longest side of a triangle is {:.3g} wave lengths; a quarter is needed, "
+                        "by more triangles "
+                        "or a smaller wave number",
+                        wave_number, side));
+    double most = 0;
+    for (const double x : direction) most = std::max(most, std::abs(x));
+    if (!(most > 0 && std::isfinite(most)))
+        throw InputError(
+            fmt::format("the direction ({}, {}, {}) of the wave is none: three numbers are wanted, not all 0",
+                        direction[0], direction[1], direction[2]));
+    direction_ = (1 / most) * direction;  // whatever its length
+    direction_ = (1 / norm(direction_)) * direction_;
     Box box;
     for (const Point& p : mesh.vertices) box.add(p);
     coupling_ = std::max(wave_number, 2 / box.diameter());
@@ -182,6 +200,16 @@ Complex sphere_far_field(double radius, double wave_number, double cosine) {
         sum += (2.0 * l + 1) * j / Complex(j, y) * std::legendre(l, cosine);
     }
     return Complex(0, 1 / wave_number) * sum;
+}
+
+std::string to_vtu(const Scattering& scattering, std::span<const Complex> density) {
+    CellData parts[] = {{"real part", {}}, {"imaginary part", {}}, {"size", {}}};
+    for (const auto& value : density) {
+        parts[0].values.push_back(value.real());
+        parts[1].values.push_back(value.imag());
+        parts[2].values.push_back(std::abs(value));
+    }
+    return to_vtu(scattering.mesh(), parts);
 }
 
 FarField far_field(const Comm& comm, const Scattering& scattering, std::span<const Complex> density, double radius,

@@ -16,21 +16,20 @@ constexpr Index gap_worth_a_message = 256;  // rows that are sent although nobod
 
 }  // namespace
 
-HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const HMatrixOptions& options)
+HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const HMatrixOptions& options, Index parts)
     : comm_(&comm),
-      parts_(1),
+      parts_(parts),
       tree_(geometry, options.leaf, options.bisection),
       threads_(options.threads),
-      epsilon_(options.epsilon) {
+      epsilon_(options.epsilon) {}
+
+HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const Fill& fill, const HMatrixOptions& options)
+    : HMatrix(comm, geometry, options, 1) {
     make(fill, options);
 }
 
 HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const ComplexFill& fill, const HMatrixOptions& options)
-    : comm_(&comm),
-      parts_(2),
-      tree_(geometry, options.leaf, options.bisection),
-      threads_(options.threads),
-      epsilon_(options.epsilon) {
+    : HMatrix(comm, geometry, options, 2) {
     make(fill, options);
 }
 

@@ -56,14 +56,30 @@ private:
     Global zeros_ = 0;
 };
 
-/// A preconditioner of the real system. A column of complex numbers is one of pairs as it is; several are taken apart,
-/// for the two rows of a number follow each other there.
-class OfRealSystem final : public ComplexPreconditioner {
+/// A preconditioner of a real matrix that a complex one makes.
+class OfRealMatrix : public ComplexPreconditioner {
 public:
-    OfRealSystem(const CsrMatrix<Complex>& A, const std::string& spec)
-        : real_(real_equivalent(A)),
+    OfRealMatrix(CsrMatrix<double> real, const std::string& spec)
+        : real_(std::move(real)),
           choice_(choose_preconditioner(spec, MatrixKind::sparse)),
           M_(choice_.kind->of_sparse(real_, choice_.options)) {}
+
+    bool has_transpose() const override { return M_->has_transpose(); }
+    bool hermitian() const override { return choice_.symmetric(); }
+    double stored() const override { return M_->stored() + real_.bytes(0); }
+    std::vector<std::string> remarks() const override { return M_->remarks(); }
+
+protected:
+    CsrMatrix<double> real_;
+    PreconditionerChoice choice_;
+    std::unique_ptr<Preconditioner> M_;
+};
+
+/// Of the real system. A column of complex numbers is one of pairs as it is; several are taken apart, for the two rows
+/// of a number follow each other there.
+class OfRealSystem final : public OfRealMatrix {
+public:
+    OfRealSystem(const CsrMatrix<Complex>& A, const std::string& spec) : OfRealMatrix(real_equivalent(A), spec) {}
 
     void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override {
         on_pairs(r, z, [&](auto from, auto to) { M_->apply(from, to); });
@@ -71,14 +87,10 @@ public:
     void apply_transpose(MultiVector<Complex> r, MultiVector<Complex> z) const override {
         on_pairs(r, z, [&](auto from, auto to) { M_->apply_transpose(from, to); });
     }
-    bool has_transpose() const override { return M_->has_transpose(); }
-    bool hermitian() const override { return choice_.symmetric(); }
     double bytes(int columns) const override {
         const double taken_apart = columns > 1 ? 4.0 * sizeof(Complex) * columns * real_.local_rows() / 2 : 0;
         return M_->bytes(columns) + taken_apart;
     }
-    double stored() const override { return M_->stored() + real_.bytes(0); }
-    std::vector<std::string> remarks() const override { return M_->remarks(); }
 
 private:
     template <class Work>
@@ -99,45 +111,31 @@ private:
     }
     static MultiVector<double> rows_of(MultiVector<double> pairs) { return {pairs.data(), 2 * pairs.rows(), 1}; }
 
-    CsrMatrix<double> real_;
-    PreconditionerChoice choice_;
-    std::unique_ptr<Preconditioner> M_;
     mutable std::array<std::vector<double>, 2> apart_;  // kept, so that an apply allocates nothing
 };
 
-/// A preconditioner of the real part, on real and imaginary parts alike.
-class OfRealPart final : public ComplexPreconditioner {
+CsrMatrix<double> real_part(const CsrMatrix<Complex>& A) {
+    auto complex = A.local();
+    LocalRows<double> rows{std::move(complex.start), std::move(complex.columns), {}};
+    for (const auto& value : complex.values) rows.values.push_back(value.real());
+    return {A.comm(), A.partition(), std::move(rows), A.threads()};
+}
+
+/// Of the real part, on real and imaginary parts as columns.
+class OfRealPart final : public OfRealMatrix {
 public:
-    OfRealPart(const CsrMatrix<Complex>& A, const std::string& spec)
-        : real_(real_part(A)),
-          choice_(choose_preconditioner(spec, MatrixKind::sparse)),
-          M_(choice_.kind->of_sparse(real_, choice_.options)) {}
+    OfRealPart(const CsrMatrix<Complex>& A, const std::string& spec) : OfRealMatrix(real_part(A), spec) {}
 
     void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override { M_->apply(in_pairs(r), in_pairs(z)); }
     void apply_transpose(MultiVector<Complex> r, MultiVector<Complex> z) const override {
         M_->apply_transpose(in_pairs(r), in_pairs(z));
     }
-    bool has_transpose() const override { return M_->has_transpose(); }
-    bool hermitian() const override { return choice_.symmetric(); }
     double bytes(int columns) const override { return M_->bytes(2 * columns); }
-    double stored() const override { return M_->stored() + real_.bytes(0); }
     std::vector<std::string> remarks() const override {
         auto all = M_->remarks();
         all.push_back(fmt::format("{}: of the real part of A", choice_.kind->name));
         return all;
     }
-
-private:
-    static CsrMatrix<double> real_part(const CsrMatrix<Complex>& A) {
-        auto complex = A.local();
-        LocalRows<double> rows{std::move(complex.start), std::move(complex.columns), {}};
-        for (const auto& value : complex.values) rows.values.push_back(value.real());
-        return {A.comm(), A.partition(), std::move(rows), A.threads()};
-    }
-
-    CsrMatrix<double> real_;
-    PreconditionerChoice choice_;
-    std::unique_ptr<Preconditioner> M_;
 };
 
 }  // namespace

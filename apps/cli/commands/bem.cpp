@@ -79,18 +79,7 @@ ordered_json tell(const BemProblem& problem, const std::string& testing, const s
     return json;
 }
 
-/// A VTK file of a complex density.
-std::string density_file(const BemProblem& problem, const std::vector<double>& density) {
-    CellData parts[] = {{"real part", {}}, {"imaginary part", {}}, {"size", {}}};
-    for (const auto& value : complex_values(density)) {
-        parts[0].values.push_back(value.real());
-        parts[1].values.push_back(value.imag());
-        parts[2].values.push_back(std::abs(value));
-    }
-    return to_vtu(problem.mesh, parts);
-}
-
-/// X,Y,Z, made of length 1.
+/// X,Y,Z.
 Point direction_of(const std::string& text) {
     std::vector<Point> points;
     try {
@@ -98,15 +87,9 @@ Point direction_of(const std::string& text) {
     } catch (const InputError&) {
         points.clear();
     }
-    double most = 0;
-    for (const Point& p : points)
-        for (const double x : p) most = std::max(most, std::abs(x));
-    if (points.size() != 1 || !(most > 0) || std::ranges::count(text, ',') != 2)
-        throw InputError(
-            fmt::format("--direction {}: three numbers with commas between, not all of them 0, as 0,0,1", text));
-    for (double& x : points[0]) x /= most;  // whatever their size
-    const double length = norm(points[0]);
-    return (1 / length) * points[0];
+    if (points.size() != 1 || std::ranges::count(text, ',') != 2)
+        throw InputError(fmt::format("--direction {}: three numbers with commas between are wanted, as 0,0,1", text));
+    return points[0];
 }
 
 /// What a density means far away, for people too where there is a table.
@@ -147,9 +130,6 @@ int run(const Context& context, const BemArguments& asked) {
     if (asked.precond.empty()) arguments.precond = automatic;
     const auto testing = arguments.testing == "galerkin" ? Testing::galerkin : Testing::collocation;
     const bool wave = arguments.wave_number.has_value();
-    const double wave_number = arguments.wave_number.value_or(1);
-    if (!(wave_number > 0 && wave_number <= 1e30))
-        throw InputError(fmt::format("--wave-number {}: a number above 0, and up to 1e30, is wanted", wave_number));
     for (const auto& [name, given] :
          {std::pair("--layer", arguments.layer.has_value()), {"--direction", arguments.direction.has_value()}})
         if (given && !wave) throw InputError(fmt::format("{} is of a wave: it goes with --wave-number K", name));
@@ -176,8 +156,10 @@ int run(const Context& context, const BemArguments& asked) {
     ProgressLine line(comm.rank(), arguments.progress);
     const auto bem = make_bem_problem(comm, arguments.problem);
     matrix.geometry = bem.mesh.geometry();
-    const Scattering scattering(bem.mesh, wave_number, layer == "single" ? Layer::single : Layer::combined,
-                                direction_of(direction));
+    std::optional<Scattering> scattering;
+    if (wave)
+        scattering.emplace(bem.mesh, *arguments.wave_number, layer == "single" ? Layer::single : Layer::combined,
+                           direction_of(direction));
     DenseProblem problem{matrix};
     problem.program = shell_word(context.program) + " bem";
     problem.remarks.push_back(fmt::format("{} triangles, {} closed surface{}; {}", bem.mesh.size(),
@@ -185,17 +167,12 @@ int run(const Context& context, const BemArguments& asked) {
                                           arguments.testing));
     std::ranges::copy(bem.remarks, std::back_inserter(problem.remarks));
     if (wave) {
-        matrix.fill = scattering.matrix();
+        matrix.fill = scattering->matrix();
+        const double wave_number = scattering->wave_number(), side = scattering->longest_side();
         problem.options = {
             {"--wave-number", fmt::format("{}", wave_number)}, {"--layer", layer}, {"--direction", direction}};
-        for (const auto& value : scattering.right_hand_side())
+        for (const auto& value : scattering->right_hand_side())
             problem.b.insert(problem.b.end(), {value.real(), value.imag()});
-        const double side = scattering.longest_side();
-        if (side > 1)
-            throw InputError(fmt::format(
-                "--wave-number {}: the longest side of a triangle is {:.3g} wave lengths; a quarter is needed, by more "
-                "triangles or a smaller wave number",
-                wave_number, side));
         problem.remarks.push_back(
             fmt::format("a wave of length {:.4g}, the longest side of a triangle is {:.2g} of it{}",
                         2 * std::numbers::pi / wave_number, side,
@@ -208,16 +185,16 @@ int run(const Context& context, const BemArguments& asked) {
     }
     const bool table = comm.rank() == 0 && arguments.json != "-";
     problem.tell = [&](const std::vector<double>& density) {
-        return wave ? tell_wave(context, comm, bem, scattering, layer, density, table)
+        return wave ? tell_wave(context, comm, bem, *scattering, layer, density, table)
                     : tell(bem, arguments.testing, density, table);
     };
     problem.write = [&](std::size_t k, const std::vector<double>& density) {
         if (!vtk_files.empty())
             write_on_first(comm, vtk_files[k],
-                           [&] { return wave ? density_file(bem, density) : to_vtu(bem, density); });
+                           [&] { return wave ? to_vtu(*scattering, complex_values(density)) : to_vtu(bem, density); });
         if (pictures.empty()) return;
         const std::string around =
-            wave ? wave_picture(comm, scattering, complex_values(density), &context.interrupt) : "";
+            wave ? wave_picture(comm, *scattering, complex_values(density), &context.interrupt) : "";
         write_on_first(comm, pictures[k], [&] { return wave ? around : to_svg(bem, density); });
     };
     return solve_dense(context, comm, arguments, problem, plan, line);

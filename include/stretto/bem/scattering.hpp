@@ -5,6 +5,7 @@
 #include <complex>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,8 +26,9 @@ inline constexpr std::string_view layer_names[] = {"single", "combined"};
 /// diameter for longer waves, of which ∂G/∂n alone would know too little.
 class Scattering {
 public:
-    /// The mesh must outlive it. `wave_number` > 0, of any unit of length that is one over the mesh's; `direction` has
-    /// length 1.
+    /// The mesh must outlive it. `wave_number`: of any unit of length that is one over the mesh's; `direction`: of any
+    /// length. Throws InputError where a wave number is not above 0, or so large that a side of a triangle is longer
+    /// than the wave, and where the direction is none.
     Scattering(const TriangleMesh& mesh, double wave_number, Layer layer, const Point& direction = {0, 0, 1});
 
     /// Entry (i, j): what a unit density on triangle j makes at the centroid of triangle i. Static parts are exact, and
@@ -58,6 +60,9 @@ private:
 
 /// u∞ of a sound-soft sphere around the origin, at the cosine of the angle to the incident wave (Mie's series).
 std::complex<double> sphere_far_field(double radius, double wave_number, double cosine);
+
+/// A VTK file (.vtu) of a density.
+std::string to_vtu(const Scattering& scattering, std::span<const std::complex<double>> density);
 
 /// What a density means far away.
 struct FarField {

@@ -194,6 +194,7 @@ private:
         std::vector<Message> receives, sends;
     };
 
+    HMatrix(Comm& comm, const Geometry& geometry, const HMatrixOptions& options, Index parts);
     template <class T>
     void make(const FillOf<T>& fill, const HMatrixOptions& options);
     template <class T>
