@@ -34,7 +34,7 @@ PRECONDS = ["none", "jacobi", "chebyshev", "block_jacobi:ilu0,blocks=500", "bloc
 TIMED = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres"]
 NOT_TOGETHER = [("improved_bicgstab", "amg")]  # it needs products with the transpose of M⁻¹
 SOLVED = ["cg", "pipelined_cg"]
-SIDES = [46, 100, 215], [464], [711]  # 1e5 to 4e8 unknowns, the last of 2.5e9 nonzeros
+SIDES = [22, 46, 100, 215], [464], [711]  # 1e4 to 4e8 unknowns, the last of 2.5e9 nonzeros
 LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
 SOLVED_SIDES = [16, 32, 64, 128, 215]
 HARD, HARD_SIDE = ["poisson3d", "jump3d", "aniso3d"], 128  # where a solve takes many iterations

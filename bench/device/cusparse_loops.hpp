@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../timing.hpp"
+#include "cg_in_one_kernel.hpp"
 #include "run.hpp"
 #include "stretto/execute/device/cuda.hpp"
 #include "stretto/io/problem.hpp"
@@ -228,16 +229,19 @@ inline void measure_cusparse(int number, char** problems) {
     for (int k = 0; k < number; ++k) {
         const auto [partition, rows] = load_problem(comm, problems[k]);
         const CusparseMatrix A(rows);
-        const auto tell = [&, n = rows.rows()](const char* method, double (*loop)(const CusparseMatrix&, int, int)) {
+        const auto tell = [&](const char* what, const char* method, const auto& loop) {
             CudaDevice::wait();
-            fmt::print(R"({{"what": "cusparse and cublas", "method": "{}", "problem": "{}", "rows": {}, )"
-                       R"("seconds": {:.4g}}})"
+            fmt::print(R"({{"what": "{}", "method": "{}", "problem": "{}", "rows": {}, "seconds": {:.4g}}})"
                        "\n",
-                       method, problems[k], n, loop(A, n, 90));
+                       what, method, problems[k], rows.rows(), loop(90));
         };
-        tell("cg", cusparse_cg);
-        tell("bicgstab", cusparse_bicgstab);
-        tell("gmres", cusparse_gmres);
+        const auto libraries = [&](double (*loop)(const CusparseMatrix&, int, int)) {
+            return [&A, loop, n = rows.rows()](int iterations) { return loop(A, n, iterations); };
+        };
+        tell("cusparse and cublas", "cg", libraries(cusparse_cg));
+        tell("cusparse and cublas", "bicgstab", libraries(cusparse_bicgstab));
+        tell("cusparse and cublas", "gmres", libraries(cusparse_gmres));
+        tell("one kernel", "cg", [&](int iterations) { return one_kernel_cg(rows, iterations); });
     }
 }
 
