@@ -34,6 +34,9 @@ PRECONDS = ["none", "jacobi", "chebyshev", "block_jacobi:ilu0,blocks=500", "bloc
 TIMED = ["cg", "pipelined_cg", "deep_pipelined_cg:l=2", "bicgstab", "pipelined_bicgstab", "gmres", "pipelined_gmres"]
 NOT_TOGETHER = [("improved_bicgstab", "amg")]  # it needs products with the transpose of M⁻¹
 SOLVED = ["cg", "pipelined_cg"]
+LOOPS = {"poisson3d": ["cg", "single_reduction_cg", "pipelined_cg", "predict_and_recompute_cg"], "jump3d": ["cg", "pipelined_cg"],
+         "convdiff3d": ["bicgstab", "reordered_bicgstab"]}  # that may be one kernel
+LOOP_SIDES = [10, 22, 46, 64, 80, 100]
 SIDES = [22, 46, 100, 215], [464], [711]  # 1e4 to 4e8 unknowns, the last of 2.5e9 nonzeros
 LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
 SOLVED_SIDES = [16, 32, 64, 128, 215]
@@ -105,7 +108,7 @@ def build(options):
     output(["cmake", "--preset", "cuda", "-B", options.build, f"-DCMAKE_CUDA_ARCHITECTURES={architecture()}-real"], cwd=ROOT,
            env=environment)
     targets = ["stretto_cli", "device_bench", "test_emulator", "test_device_statements", "test_device_matrix", "test_device_solves",
-               "test_device_hmatrix"]
+               "test_device_hmatrix", "test_one_kernel"]
     with subprocess.Popen(["cmake", "--build", str(options.build), "-j", str(os.cpu_count()), "--target", *targets],
                           start_new_session=True) as process:
         try:
@@ -122,18 +125,19 @@ def test(options):
     """Whether the tests in C++ pass."""
     command = ["ctest", "--test-dir", str(options.build), "--output-on-failure"]
     emulated = subprocess.run([*command, "-L", "^device$"], check=False).returncode
-    there = subprocess.run([*command, "-R", "^test_device_(solves|hmatrix)_"], check=False,
+    there = subprocess.run([*command, "-R", "^test_(device_(solves|hmatrix)|one_kernel)_"], check=False,
                            env=dict(os.environ, STRETTO_TEST_DEVICE=options.device)).returncode
     return emulated == 0 and there == 0
 
 
-def solve(options, device, problem, methods, *more, ranks=1):
-    """The results, by method. Ends everything where the program does not run."""
+def solve(options, device, problem, methods, *more, ranks=1, one_kernel=""):
+    """The results, by method. Ends everything where the program does not run. `one_kernel`: STRETTO_ONE_KERNEL."""
     command = ["mpiexec", "-n", str(ranks)] if ranks > 1 else []
     command += [options.stretto, "solve", problem, "--device", device, "--json", "-", *more]
     for method in methods:
         command += ["--method", method]
-    results = json.loads(output(command, allowed=(0, 1)))
+    environment = dict(os.environ, CUDA_MODULE_LOADING="EAGER", STRETTO_ONE_KERNEL=one_kernel)
+    results = json.loads(output(command, allowed=(0, 1), env=environment))
     return {each["method"]: each for each in (results if isinstance(results, list) else [results])}
 
 
@@ -195,6 +199,17 @@ def measure_iterations(options, problem, columns, data):
                                    "bytes": result["per_iteration"]["bytes"], "seconds": result["per_iteration"]["seconds"]})
 
 
+def measure_loops(options, side, data):
+    """Loops as one kernel, and with launches."""
+    for problem, methods in LOOPS.items():
+        for form in ("0", "1"):
+            for name, result in solve(options, options.device, f"{problem}:{side}", methods, "--rhs", "random", "--precond", "jacobi",
+                                      one_kernel=form).items():
+                data["loops"].append({"method": name, "problem": problem, "rows": side**3, "one_kernel": form == "1",
+                                      "iterations": result["iterations"], "status": result["status"],
+                                      "seconds": result["per_iteration"]["seconds"], "solve": result["seconds"]["solve"]})
+
+
 def measure_solutions(options, problem, precond, methods, data):
     """Whole solves, on the GPU and on all cores of the processor beside it."""
     for device in (options.device, "cpu"):
@@ -239,6 +254,8 @@ def measure(options):
     sides, solved, spheres = ([QUICK_SIDES], QUICK_SIDES, [HMATRIX_QUICK]) if options.quick else (SIDES, SOLVED_SIDES, HMATRIX)
     steps = [part("copy"), part("groups"), part("products")]
     steps += [iterations(f"{name}:{side}", columns) for side in sides[0] for name in ("poisson3d", "jump3d") for columns in (1, 16)]
+    loop_sides = QUICK_SIDES if options.quick else LOOP_SIDES
+    steps += [(f"loops {side}", lambda data, side=side: measure_loops(options, side, data)) for side in loop_sides]
     steps += [solutions(f"poisson3d:{side}", "jacobi", SOLVED) for side in solved]
     steps += [solutions(f"{name}:{QUICK_SIDES[0] if options.quick else HARD_SIDE}", precond, ["cg"]) for name in HARD
               for precond in HARD_PRECONDS if (name, precond) != ("poisson3d", "jacobi") and (precond != "amg" or has_amg(options))]
@@ -251,7 +268,7 @@ def measure(options):
     path = options.output / "gpu.json"
     data = {"done": []} if options.fresh or not path.exists() else json.loads(path.read_text())
     if len(data["done"]) in (0, len(steps)) or data.get("subject") != subject():
-        data = {"subject": subject(), "date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "solutions": [],
+        data = {"subject": subject(), "date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "loops": [], "solutions": [],
                 "cusparse": [], "hmatrix": [], "charges": [], "done": []}
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()

@@ -24,6 +24,11 @@ def pivot(records, words, size, text):
     return sorted({decade(size(each)) for each in records}), rows
 
 
+def loop(each):
+    """What tells loops apart."""
+    return each["problem"], each["method"], each["rows"]
+
+
 def page(data):
     """Its text, of what is in gpu.json."""
     best = max(each["bytes"] / each["seconds"] for each in data["parts"] if each["what"].startswith("copy"))
@@ -69,6 +74,13 @@ def page(data):
             gpu = there[solution(each)]
             lines.append(f"| {' | '.join(map(str, solution(each)))} | {1e3 * gpu['seconds']:.1f} | {1e3 * each['seconds']:.1f} | "
                          f"{each['threads']} | {gpu['iterations']} | {gpu['setup']:.2f} |")
+    if data["loops"]:
+        lines += ["", "## Loops as one kernel, with jacobi", "",
+                  "Microseconds an iteration, by unknowns: as one kernel, and in brackets with launches. Up to 300,000 rows the first is taken by itself."]
+        launched = {loop(each): each for each in data["loops"] if not each["one_kernel"]}
+        sizes, rows = pivot([each for each in data["loops"] if each["one_kernel"]], lambda each: (each["problem"], each["method"]),
+                            lambda each: each["rows"], lambda each: f"{1e6 * each['seconds']:.1f} ({1e6 * launched[loop(each)]['seconds']:.1f})")
+        lines += table(["problem", "method"], sizes, rows)
     if data["cusparse"]:
         lines += ["", "## Loops of cuSPARSE's product and cuBLAS's calls, and CG as one kernel that stays, without a preconditioner", "",
                   "On poisson3d, microseconds an iteration; ours, above, have jacobi besides."]

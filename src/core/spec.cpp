@@ -83,6 +83,9 @@ Options::Options(const Spec& spec, std::span<const OptionInfo> table, std::size_
     }
 }
 
+bool Options::has(std::string_view name) const {
+    return std::ranges::find(table_, name, &OptionInfo::name) != table_.end();
+}
 double Options::number(std::string_view name) const {
     for (std::size_t i = 0; i < table_.size(); ++i)
         if (table_[i].name == name) return values_[i];

@@ -98,11 +98,15 @@ public:
         return (repeated_ ? rows_.bytes() : interior_.bytes()) + interface_.bytes() +
                static_cast<double>(sizeof(X)) * m * (2.0 * A_->local_rows() + A_->halo_rows());
     }
+    /// A WithinKernels (one_kernel.hpp), which must stay where it is.
+    void set_within_kernels(const void* within) { within_kernels_ = within; }
+    const void* within_kernels() const { return within_kernels_; }
     Index local_rows() const { return A_->local_rows(); }
     int columns() const { return columns_; }
 
 private:
     const CsrMatrix<X>* A_;
+    const void* within_kernels_ = nullptr;
     int columns_;
     DeviceArray<Index, D> send_rows_;
     bool repeated_ = false;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "matrix.hpp"
+#include "one_kernel.hpp"
 #include "others.hpp"
 #include "precond.hpp"
 #include "stretto/comm/collective.hpp"
@@ -39,6 +40,9 @@ public:
     SolverOn(const CsrMatrix<double>& A, const Preconditioner* M, int columns, const SolveOptions& options)
         : trace_(options.trace), A_(A, columns), comm_(A.comm()) {
         if (M) M_.emplace(*M, A_);
+        if (columns == 1 && A.comm().size() == 1 && A.local_rows() > 0 && !options.trace && !options.monitor &&
+            !options.true_history && WithinKernels<D>::wanted(A.local_rows()))
+            A_.set_within_kernels(&within_.emplace(A));
         solver_.emplace(A.comm(), A_, M_ ? AnyOperator<T>(*M_) : AnyOperator<T>(), A.local_rows(), columns, options);
     }
 
@@ -110,6 +114,7 @@ private:
     }
 
     Trace* trace_;
+    std::optional<WithinKernels<D>> within_;
     DeviceMatrix<double, D> A_;
     Comm& comm_;
     std::optional<DevicePreconditioner<double, D>> M_;

@@ -25,6 +25,7 @@ check "have a page" says gpu.md '^# Measured on no GPU, but a processor that pla
 check "with groups" says gpu.md '^\| pipelined_bicgstab \| 1 \| [0-9.]+ \([0-9.]+\) \|$'
 check "with products" says gpu.md '^\| jump3d \| 4 \| [0-9.]+ \([0-9.]+\) \|$'
 check "with iterations" says gpu.md '^\| poisson3d \| gmres \| 16 \| [0-9.]+ \([0-9.]+\) \|$'
+check "and loops as one kernel, beside launches" says gpu.md '^\| poisson3d \| pipelined_cg \| [0-9.]+ \([0-9.]+\) \|$'
 check "and whole solves" says gpu.md '^\| poisson3d \| jacobi \| pipelined_cg \| 1000 \| [0-9.]+ \| '
 if "$STRETTO" solve poisson2d:3 --method cg --precond amg >/dev/null 2>&1; then  # where hypre is
   check "with multigrid, too" says gpu.md '^\| jump3d \| amg \| cg \| 1000 \| [0-9.]+ \| '

@@ -34,6 +34,40 @@ public:
         bool lenient = false;  ///< only exact zeros count as vanished: beginning again has led nowhere, going on may
         int waited = 0;        ///< iterations that others went on for after it had ended, in runs before this one
         double unit = 1;       ///< what norms are given in
+
+        /// What becomes of an active column; `active`: nothing.
+        struct End {
+            State state = State::active;
+            Status reason = Status::breakdown;
+        };
+        /// After an iteration whose recursive residual has this square.
+        constexpr End judge(double square, int iteration, int patience) {
+            if (!__builtin_isfinite(square)) return {State::broken, Status::not_finite};
+            recursive = square > 0 ? std::sqrt(square) : 0;
+            mark_at(recursive, iteration);
+            if (recursive <= target) return {State::passed};
+            if (recursive > hopeless_growth * start) return {State::broken};
+            return {out_of_patience(iteration, patience) ? State::stalled : State::active};
+        }
+        constexpr void mark_at(double residual, int iteration) {
+            if (!(residual < mark / 2)) return;
+            mark = residual;
+            marked_at = iteration;
+        }
+        constexpr bool out_of_patience(int iteration, int patience) const { return iteration - marked_at > patience; }
+        /// Of the squares of a recursive residual and of its distance from the true one. True: three checks in a row
+        /// found most of it wrong, and it has not halved since the first.
+        constexpr bool lose(double gap_square, double square, int iteration) {
+            const bool wrong = gap_square > square / 4;
+            lost = wrong && marked_at <= lost_at ? lost + 1 : wrong;
+            if (lost == 1) lost_at = iteration;
+            return lost == 3;
+        }
+
+    private:
+        // A denominator nearly vanished where the residual has grown this much since the run began. x has grown with
+        // it, and the digits it loses when it comes back are more than the rest of the run is likely to gain.
+        static constexpr double hopeless_growth = 1e10;
     };
 
     explicit Columns(int width) : columns_(static_cast<std::size_t>(width)) {}

@@ -7,7 +7,7 @@ namespace stretto {
 
 /// r = b − A x in the columns still solved for, zero in the frozen ones.
 template <class T>
-void residual(Space<T>& V, const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+constexpr void residual(Space<T>& V, const LinearMap<T>& A, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
     A.apply(x, r);
     V.run(r <<= b - r);
     V.clear_frozen(r);

@@ -85,7 +85,7 @@ public:
             const bool believed = column.recursive < (1 - least_gain) * column.restart;
             column.idle = residual < (1 - least_gain) * column.restart ? 0 : column.idle + 1;
             column.restart = residual;
-            mark(column, residual);
+            column.mark_at(residual, columns_.iteration());
             if (!std::isfinite(residual)) {
                 end(j, State::broken, Status::not_finite);
             } else if (residual <= column.target) {
@@ -93,7 +93,7 @@ public:
                 column.ended_at = std::max(ended_at, columns_.run_start());
             } else if (column.idle == 2) {
                 end(j, believed ? State::attained : State::stalled);
-            } else if (out_of_patience(column)) {
+            } else if (column.out_of_patience(columns_.iteration(), patience_)) {
                 end(j, State::stalled);
             }
             column.recursive = std::isfinite(residual) ? residual : column.recursive;
@@ -151,10 +151,7 @@ public:
             const double harmless = of_target * column.target;
             const Real<T> gap = real_part(gap_squares[j]), rr = real_part(squares[j]);
             replace = replace || (gap > tolerable * tolerable * rr && gap > harmless * harmless);
-            const bool lost = gap > rr / 4;
-            column.lost = lost && column.marked_at <= column.lost_at ? column.lost + 1 : lost;
-            if (column.lost == 1) column.lost_at = columns_.iteration();
-            if (column.lost == 3) end(j, State::attained);
+            if (column.lose(gap, rr, columns_.iteration())) end(j, State::attained);
         }
         return replace;
     }
@@ -213,6 +210,7 @@ public:
 
     /// The value of one of the method's options (registry row).
     double option(std::string_view option_name) const { return options_.number(option_name); }
+    bool has_option(std::string_view option_name) const { return options_.has(option_name); }
 
     /// What the method has learnt of A and keeps from solve to solve; made of these arguments the first time.
     template <class X, class... Arguments>
@@ -248,37 +246,13 @@ public:
     void keep_direction(MultiVector<T> direction) { direction_ = direction; }
 
 private:
-    // A denominator nearly vanished where the residual has grown this much since the run began. x has grown with it,
-    // and the digits it loses when it comes back are more than the rest of the run is likely to gain.
-    static constexpr double hopeless_growth = 1e10;
-
     void classify(const Scalars<T>& rr) {
         for (int j = 0; j < V_.width(); ++j) {
             auto& column = columns_[j];
             if (column.state != State::active) continue;
-            const Real<T> square = real_part(rr[j]);
-            if (!std::isfinite(square)) {
-                end(j, State::broken, Status::not_finite);
-                continue;
-            }
-            column.recursive = square > 0 ? std::sqrt(static_cast<double>(square)) : 0;
-            mark(column, column.recursive);
-            if (column.recursive <= column.target)
-                end(j, State::passed);
-            else if (column.recursive > hopeless_growth * column.start)
-                end(j, State::broken, Status::breakdown);
-            else if (out_of_patience(column))
-                end(j, State::stalled);
+            const auto [state, reason] = column.judge(real_part(rr[j]), columns_.iteration(), patience_);
+            if (state != State::active) end(j, state, reason);
         }
-    }
-
-    void mark(Columns::Column& column, double residual) {
-        if (!(residual < column.mark / 2)) return;
-        column.mark = residual;
-        column.marked_at = columns_.iteration();
-    }
-    bool out_of_patience(const Columns::Column& column) const {
-        return columns_.iteration() - column.marked_at > patience_;
     }
 
     template <class Holds>

@@ -45,6 +45,7 @@ public:
     /// value that is not a number or out of range, and for more than `max_positional` positional arguments.
     Options(const Spec& spec, std::span<const OptionInfo> table, std::size_t max_positional = 0);
 
+    bool has(std::string_view name) const;
     /// The value given, else the default. `name` must be in the table (std::logic_error).
     double number(std::string_view name) const;
     /// The word given, else the default, of an option that has choices.

@@ -250,7 +250,7 @@ private:
 
 /// The next K vectors of a space: auto [r, p, s] = vectors<3>(V);
 template <int K, class T>
-std::array<MultiVector<T>, K> vectors(Space<T>& V) {
+constexpr std::array<MultiVector<T>, K> vectors(Space<T>& V) {
     std::array<MultiVector<T>, K> taken;
     for (auto& v : taken) v = V.vector();
     return taken;

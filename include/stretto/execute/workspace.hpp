@@ -43,6 +43,7 @@ public:
         return {(*this)[std::exchange(taken_, taken_ + count)], stride_, count};
     }
     int taken() const { return taken_; }
+    std::size_t stride() const { return stride_; }  ///< values between vectors
     int capacity() const { return capacity_; }
     /// The k-th vector of the slab, taken or not.
     MultiVector<T> operator[](int k) const {

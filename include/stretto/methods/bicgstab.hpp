@@ -10,8 +10,8 @@ namespace stretto {
 /// Three reductions per iteration, none hidden; stores 6 vectors, 8 with a preconditioner. Corrected:
 /// Algorithm 2 lacks ω = φ/ψ.
 template <class T>
-void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-              Verdict<T>& stop) {
+constexpr void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
+                        Verdict<T>& stop) {
     auto [r, r0, p, v, s, t] = vectors<6>(V);
     auto ph = M ? V.vector() : p;  // p̂, ŝ
     auto sh = M ? V.vector() : s;

@@ -11,8 +11,8 @@ namespace stretto {
 /// (r, u). Without a preconditioner u is r, whose update shares its pass over memory with the products. The update of x
 /// waits for that of p, which reads the old p too.
 template <class T>
-void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-        Verdict<T>& stop) {
+constexpr void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
+                  Verdict<T>& stop) {
     auto [r, p, s] = vectors<3>(V);
     auto u = M ? V.vector() : r;
 

@@ -13,8 +13,8 @@ namespace stretto {
 /// measured and, where it exceeds `gap`·‖r‖, all vectors are recomputed from what defines them (residual
 /// replacement). After so many `replacements` the refuge goes on instead, in the same Krylov space.
 template <class T>
-void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                  Verdict<T>& stop) {
+constexpr void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
+                            MultiVector<T> x, Verdict<T>& stop) {
     auto [r, p, s, w, z, n] = vectors<6>(V);
     auto u = M ? V.vector() : r;
     auto m = M ? V.vector() : w;

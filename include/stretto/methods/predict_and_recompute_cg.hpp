@@ -14,8 +14,8 @@ namespace stretto {
 /// preconditioner. What the recurrence predicts is recomputed while the reduction is under way, so that the residual
 /// stays as near to the true one as in cg. The listing's w and w̃ are written out, as they are recomputed at once.
 template <class T>
-void predict_and_recompute_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
-                              MultiVector<T> x, Verdict<T>& stop) {
+constexpr void predict_and_recompute_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
+                                        MultiVector<T> x, Verdict<T>& stop) {
     auto [r, p, s, w, u] = vectors<5>(V);
     auto [r_, s_, w_, u_] = M ? vectors<4>(V) : std::array{r, s, w, u};  // M⁻¹ of them: r̃, s̃, w̃, ũ
     auto alpha = V.scalars(), beta = V.scalars();

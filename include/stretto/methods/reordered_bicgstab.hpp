@@ -11,8 +11,8 @@ namespace stretto {
 /// Corrected: ω = θ/φ; z takes t̂ − ωq; and ρ = (r₀, r̃) − ω(r₀, t), where the printed −ω(r₀, t) takes (r₀, r̃) for zero,
 /// which rounding does not. Every `refresh` iterations z is made anew from r.
 template <class T>
-void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                        Verdict<T>& stop) {
+constexpr void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
+                                  MultiVector<T> x, Verdict<T>& stop) {
     auto [r, r0, vh, v, rt, t] = vectors<6>(V);
     auto z = M ? V.vector() : r;  // z = M⁻¹r, s = M⁻¹v, t̂ = M⁻¹r̃, q = M⁻¹t
     auto s = M ? V.vector() : v;

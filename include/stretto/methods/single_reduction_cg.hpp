@@ -11,8 +11,8 @@ namespace stretto {
 /// The reduction is not hidden; stores 4 vectors, 5 with a preconditioner. s = A p is a recurrence, but w = A u is a
 /// product, so that the residual drifts little: replacing it was measured to cost more than it saves.
 template <class T>
-void single_reduction_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
-                         Verdict<T>& stop) {
+constexpr void single_reduction_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b,
+                                   MultiVector<T> x, Verdict<T>& stop) {
     auto [r, p, s, w] = vectors<4>(V);
     auto u = M ? V.vector() : r;
     auto alpha = V.scalars(), beta = V.scalars(), gamma_old = V.scalars();

@@ -42,7 +42,8 @@ struct OwnedOperator {
 ///   as_diagonal()          where its diagonal is, in the memory of vectors, where it is nothing else: a group may take
 ///   it
 ///                          up then; null: it is no such operator
-///   varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
+///   within_kernels()       what a loop that runs on the device itself knows of it (device/one_kernel.hpp); null:
+///   nothing varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
 ///   in_single()            the same on vectors in single precision, an OwnedOperator<float> with this one's values of
@@ -108,6 +109,7 @@ public:
             }, "an operator needs bytes(m) const: what one apply with m columns moves through memory; 0 if unknown");
         if constexpr (requires { op.varies(); }) varies_ = op.varies();
         if constexpr (requires { op.as_diagonal(); }) diagonal_ = op.as_diagonal();
+        if constexpr (requires { op.within_kernels(); }) within_kernels_ = op.within_kernels();
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
         if constexpr (requires { op.prepare_powers(1); }) {
             prepare_powers_ = [](const void* self, int h) { return static_cast<const Op*>(self)->prepare_powers(h); };
@@ -193,6 +195,7 @@ public:
     bool has_transpose() const { return !op_ || apply_transpose_; }
     bool varies() const { return varies_; }
     T* as_diagonal() const { return diagonal_; }
+    const void* within_kernels() const { return within_kernels_; }
     double bytes(int columns) const { return op_ ? bytes_(op_, columns) : 0; }
     /// Rows on this rank, where the operator has a local_rows() that tells.
     std::optional<Index> local_rows() const { return local_rows_; }
@@ -212,6 +215,7 @@ private:
     std::optional<Index> local_rows_;
     bool varies_ = false;
     T* diagonal_ = nullptr;
+    const void* within_kernels_ = nullptr;
 };
 
 template <class T>

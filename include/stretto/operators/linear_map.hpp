@@ -31,6 +31,7 @@ public:
     void within(Work&& work) const {
         account(work);
     }
+    const void* within_kernels() const { return op_.within_kernels(); }
     bool has_transpose() const { return op_.has_transpose(); }
     /// The same, but what of y comes from other ranks may be in flight until what is returned has been waited for.
     [[nodiscard]] Pending start(MultiVector<T> x, MultiVector<T> y) const {
@@ -85,11 +86,11 @@ struct Applied {
     MultiVector<T> x, y;
 };
 template <class T>
-auto operator*(const LinearMap<T>& A, MultiVector<T> x) {
+constexpr auto operator*(const LinearMap<T>& A, MultiVector<T> x) {
     return Applied<T>{&A, x, {}};
 }
 template <class T>
-Applied<T> operator<<=(MultiVector<T> y, Applied<T> product) {
+constexpr Applied<T> operator<<=(MultiVector<T> y, Applied<T> product) {
     product.y = y;
     return product;
 }

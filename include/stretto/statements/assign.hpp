@@ -45,7 +45,7 @@ private:
 };
 
 template <class T, VectorExpression E>
-auto operator<<=(MultiVector<T> target, const E& e) {
+constexpr auto operator<<=(MultiVector<T> target, const E& e) {
     return Assign<Term<E>>{target.data(), term(e)};
 }
 

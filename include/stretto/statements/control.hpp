@@ -97,7 +97,7 @@ struct Group {
 
 template <class Condition, class S>
     requires std::is_constructible_v<bool, Condition>
-When<S> when(const Condition& condition, S statement) {
+constexpr When<S> when(const Condition& condition, S statement) {
     static_assert(S::dots == 0, "the number of dot products of a group must not depend on a condition");
     return {static_cast<bool>(condition), statement};
 }
@@ -112,7 +112,7 @@ auto each(int count, F&& statement) {
     return list;
 }
 template <class S>
-Guard<S> guard(S statement) {
+constexpr Guard<S> guard(S statement) {
     return {statement};
 }
 template <class... S>

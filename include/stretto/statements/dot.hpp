@@ -21,7 +21,7 @@ struct Dot {
 };
 
 template <class T>
-Dot<T> dot(MultiVector<T> left, MultiVector<T> right) {
+constexpr Dot<T> dot(MultiVector<T> left, MultiVector<T> right) {
     return {left.data(), right.data()};
 }
 

@@ -61,11 +61,11 @@ template <class E>
 concept Expression = requires(const E& e, std::size_t at) { e.at(at, at); };
 
 template <class T>
-VectorTerm<T> term(MultiVector<T> v) {
+constexpr VectorTerm<T> term(MultiVector<T> v) {
     return {v.data()};
 }
 template <Expression E>
-E term(E e) {
+constexpr E term(E e) {
     return e;
 }
 
@@ -76,15 +76,15 @@ template <VectorExpression E>
 using Term = decltype(term(std::declval<E>()));
 
 template <VectorExpression L, VectorExpression R>
-auto operator+(const L& left, const R& right) {
+constexpr auto operator+(const L& left, const R& right) {
     return Sum<Term<L>, Term<R>>{term(left), term(right)};
 }
 template <VectorExpression L, VectorExpression R>
-auto operator-(const L& left, const R& right) {
+constexpr auto operator-(const L& left, const R& right) {
     return Difference<Term<L>, Term<R>>{term(left), term(right)};
 }
 template <class T, VectorExpression E>
-auto operator*(const ScalarsOf<T>& coefficient, const E& e) {
+constexpr auto operator*(const ScalarsOf<T>& coefficient, const E& e) {
     return Product<CoefficientTerm<T>, Term<E>>{{coefficient}, term(e)};
 }
 

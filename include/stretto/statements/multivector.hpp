@@ -20,11 +20,11 @@ public:
     using value_type = T;
 
     MultiVector() = default;
-    MultiVector(T* data, Index rows, int columns) : data_(data), rows_(rows), columns_(columns) {}
+    constexpr MultiVector(T* data, Index rows, int columns) : data_(data), rows_(rows), columns_(columns) {}
 
-    T* data() const { return data_; }
-    Index rows() const { return rows_; }
-    int columns() const { return columns_; }
+    constexpr T* data() const { return data_; }
+    constexpr Index rows() const { return rows_; }
+    constexpr int columns() const { return columns_; }
     std::size_t size() const { return static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_); }
 
     T& operator()(Index row, int column = 0) const

@@ -103,7 +103,7 @@ constexpr X abs_squared(const std::complex<X>& a) {
 }
 /// Of length `length` and the sign, or the direction, of a.
 template <std::floating_point X>
-X with_length(X length, X a) {
+constexpr X with_length(X length, X a) {
     return std::copysign(length, a);
 }
 template <class X>
@@ -112,7 +112,7 @@ std::complex<X> with_length(X length, const std::complex<X>& a) {
     return size > 0 ? a * (length / size) : std::complex<X>{length};
 }
 template <std::floating_point X>
-bool is_finite(X a) {
+constexpr bool is_finite(X a) {
     return __builtin_isfinite(a);
 }
 template <class X>

@@ -72,8 +72,12 @@ private:
     std::array<T, max_columns> values_;  // only the first columns_ are ever read or copied
 };
 
-/// Those of vectors of T.
+/// Those of vectors of T. Of others a specialisation.
 template <class T>
-using Scalars = ScalarsOf<Number<T>>;
+struct ScalarsFor {
+    using type = ScalarsOf<Number<T>>;
+};
+template <class T>
+using Scalars = typename ScalarsFor<T>::type;
 
 }  // namespace stretto

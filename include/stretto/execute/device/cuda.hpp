@@ -18,12 +18,15 @@
 namespace stretto {
 
 class CudaBlock;
+inline constexpr int most_dots_of_loops = 16;
 
 /// A GPU: the one that this rank has of those of its node, in turn. Kernels, uploads and downloads follow one another
 /// in one stream, unless on_stream() says otherwise; what goes to the host beside kernels has another.
 class CudaDevice {
 public:
+    using Block = CudaBlock;
     static constexpr std::string_view name = "cuda";
+    static constexpr Index loops_up_to = 300'000;  // rows of loops that are one kernel (docs/measured/gpu.md)
     /// As many as an H100 runs together, three on each multiprocessor; the same everywhere, so that sums have the same
     /// bits.
     static constexpr int most_blocks = 396;
@@ -44,6 +47,10 @@ public:
     static void download(const void* from, void* to, std::size_t bytes);
     template <class Kernel>
     static void launch(const Kernel& kernel, const Launch& how);
+    template <class Kernel>
+    static int most_together();
+    template <class Kernel>
+    static void launch_together(const Kernel& kernel, int blocks);
     /// What is said from now on, until join(), is in order only with what has the same k.
     static void on_stream(int k);
     /// What follows comes after all before, whatever their streams; stream 0 again.
@@ -165,6 +172,46 @@ public:
         if (threadIdx.x == 0) asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(turn) : "memory");
     }
 
+    __device__ Index first() const { return static_cast<Index>(blockIdx.x * blockDim.x + threadIdx.x); }
+    __device__ Index apart() const { return static_cast<Index>(gridDim.x * blockDim.x); }
+    __device__ bool speaks() const { return blockIdx.x == 0 && threadIdx.x == 0; }
+    template <int K, class D>
+    __device__ void add_up(double (&sums)[K], OnDevice<double, D>* parts) {
+        static_assert(K <= most_dots_of_loops);
+        __shared__ double of_warps[most_dots_of_loops * 32];
+        const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32,
+                  warps = threads() / 32;
+#pragma unroll
+        for (int k = 0; k < K; ++k) sums[k] = sum_of_warp(sums[k]);
+        __syncthreads();
+        if (lane == 0)
+#pragma unroll
+            for (int k = 0; k < K; ++k) of_warps[k * 32 + warp] = sums[k];
+        __syncthreads();
+        for (int k = warp; k < K; k += warps) {
+            const double sum = sum_of_warp(lane < warps ? of_warps[k * 32 + lane] : 0);
+            if (lane == 0) at(parts + (k * blocks() + index())) = sum;
+        }
+    }
+    template <class D>
+    __device__ double total(const OnDevice<double, D>* parts) const {
+        double sum = 0;
+        for (int k = static_cast<int>(threadIdx.x) % 32; k < blocks(); k += 32) sum += at(parts + k);
+        return sum_of_warp(sum);
+    }
+    template <class D>
+    __device__ void meet(OnDevice<std::uint32_t, D>* arrivals, std::uint32_t turn) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            const std::uint32_t all = turn * gridDim.x;
+            std::uint32_t come = 0;
+            asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrivals) : "memory");
+            do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(come) : "l"(arrivals) : "memory");
+            while (static_cast<std::int32_t>(come - all) < 0);
+        }
+        __syncthreads();
+    }
+
     template <class X, class D>
     __device__ void load_pair(const OnDevice<X, D>* p, X* to) const {
         const double2 both = *reinterpret_cast<const double2*>(p);
@@ -209,6 +256,10 @@ public:
     __device__ static void end_products(PerThread<S>&) {}
 
 private:
+    __device__ static double sum_of_warp(double value) {
+        for (int far = 16; far > 0; far /= 2) value += __shfl_xor_sync(~0U, value, far);
+        return value;
+    }
     __device__ static void add_product(Product& sums, double a, double b) {
         asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                      : "+d"(sums.of[0]), "+d"(sums.of[1])
@@ -254,6 +305,32 @@ __global__ void __launch_bounds__(most_threads, blocks_together_of<Kernel>())
     extern __shared__ __align__(16) std::byte shared_by_block[];
     CudaBlock block(shared_by_block);
     kernel(block);
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, 1) run_together(const __grid_constant__ Kernel kernel) {
+    CudaBlock block(nullptr);
+    kernel(block);
+}
+
+template <class Kernel>
+int CudaDevice::most_together() {
+    int device = 0, multiprocessors = 0, of_each = 0;
+    check(cudaGetDevice(&device), "no GPU");
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "no GPU");
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_each, run_together<Kernel>, Kernel::threads, 0),
+          "the GPU does not say how many blocks it runs together");
+    return multiprocessors * of_each;
+}
+template <class Kernel>
+void CudaDevice::launch_together(const Kernel& kernel, int blocks) {
+    static_assert(sizeof(Kernel) <= most_parameters);
+    void* parameters[] = {const_cast<Kernel*>(&kernel)};
+    begin_span(kernel_name<Kernel>(), false);
+    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(run_together<Kernel>), blocks, Kernel::threads,
+                                      parameters, 0, stream()),
+          "a kernel was not launched");
+    end_span();
 }
 
 template <class Kernel>

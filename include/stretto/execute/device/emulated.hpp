@@ -27,7 +27,9 @@ class EmulatedBlock;
 /// show races between blocks, or what registers, fences and speed are about.
 class EmulatedDevice {
 public:
+    using Block = EmulatedBlock;
     static constexpr std::string_view name = "emulated";
+    static constexpr Index loops_up_to = 0;  // rows of loops that are one kernel
     static std::string title() { return "no GPU, but a processor that plays one"; }
     static constexpr int most_blocks = 3;  // so that blocks have rows far apart
     static constexpr int many_blocks = 5;
@@ -46,6 +48,15 @@ public:
     static void launch(const Kernel& kernel, const Launch& how) {
         static_assert(sizeof(Kernel) <= most_parameters);
         enqueue(how, kernel_name<Kernel>(), [kernel](EmulatedBlock& block) { kernel(block); });
+    }
+    /// A grid of one thread, which never waits for another.
+    template <class Kernel>
+    static int most_together() {
+        return 1;
+    }
+    template <class Kernel>
+    static void launch_together(const Kernel& kernel, int blocks) {
+        launch(kernel, {blocks, 1});
     }
     /// What is said from now on, until join(), is in order only with what has the same k.
     static void on_stream(int k);
@@ -166,6 +177,23 @@ public:
     void raise(OnDevice<std::uint32_t, D>* p, std::uint32_t turn) {
         at(p) = turn;
     }
+    Index first() const { return 0; }
+    Index apart() const { return 1; }
+    bool speaks() const { return true; }
+    template <int K, class D>
+    void add_up(const double (&sums)[K], OnDevice<double, D>* parts) {
+        for (int k = 0; k < K; ++k) at(parts + k) = sums[k];
+    }
+    template <class D>
+    double total(const OnDevice<double, D>* parts) const {
+        return at(parts);
+    }
+    template <class D>
+    void meet(OnDevice<std::uint32_t, D>* arrivals, std::uint32_t turn) {
+        if (how_.blocks * how_.threads != 1) throw std::logic_error("a grid of several threads meets");
+        if (++at(arrivals) != turn) throw std::logic_error("the counter of a grid that meets was not zero");
+    }
+
     template <class X, class D>
     void load_pair(const OnDevice<X, D>* p, X* to) const {
         std::copy_n(pair(p), 2, to);

@@ -168,10 +168,19 @@ struct Launch {
 //   tell(p, value)           a thread writes to pinned memory …
 //   raise(p, turn)           … and the block says there, behind all that it told, that it has
 //
+// and, where all blocks of the grid run together and every thread says the whole of what the grid does,
+//
+//   first(), apart()         the elements of a thread: every so many from the first on
+//   add_up(sums, p)          the block's part of K sums goes to p[k · blocks() + index()]
+//   meet(counter, turn)      a barrier of all blocks, the turn-th one; the counter was zero when the kernel began
+//   total(p)                 the sum of what blocks left from p on, the same bits for every thread
+//   speaks()                 whether this is the one thread that tells the host
+//
 // A device besides has
 //
 //   take()                   throws InputError where there is none
 //   name, title()            what it is called
+//   Block                    what kernels are called with
 //   most_blocks              of a kernel with sums
 //   many_blocks              about as many as it runs together at most
 //   most_shared              bytes of a block
@@ -180,6 +189,8 @@ struct Launch {
 //   allocate, release        of its memory; allocate_pinned, release_pinned: of the host's, for copies beside kernels
 //   upload, download         in the order of what is launched; the host may use its memory when they return
 //   launch(kernel, how)
+//   most_together<Kernel>()  blocks of Kernel::threads threads that run together
+//   launch_together(kernel, blocks)   which are not more than these
 //   on_stream(k), join()     between the two, k below most_streams, what is launched for different k has no order
 //   wait()                   returns when all that was launched has run
 //   Event                    a place in what was launched, taken by mark(event); event.wait() returns when it

@@ -15,8 +15,8 @@ struct Resumed {
 
 /// Takes over p and computes s = A p. In exact arithmetic r is orthogonal to p; where it is not nearly so, β is zero.
 template <class T>
-Resumed<T> resume(Space<T>& V, const LinearMap<T>& A, MultiVector<T> r, MultiVector<T> u, MultiVector<T> p,
-                  MultiVector<T> s, Verdict<T>& stop) {
+constexpr Resumed<T> resume(Space<T>& V, const LinearMap<T>& A, MultiVector<T> r, MultiVector<T> u, MultiVector<T> p,
+                            MultiVector<T> s, Verdict<T>& stop) {
     constexpr Number<T> orthogonal = 1e-6;  // keeping a direction that is less clean can cost many iterations
     Resumed<T> before{stop.take_direction(p), V.scalars(), V.scalars()};
     if (!before.resumed) return before;

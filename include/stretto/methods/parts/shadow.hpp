@@ -11,7 +11,7 @@ namespace stretto {
 /// one, the same on any number of ranks. r is that of initial_residual. Returns ‖r0‖, against which ρ is judged, and
 /// ρ = (r0, r).
 template <class T>
-std::array<Scalars<T>, 2> shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r0, Verdict<T>& stop) {
+constexpr std::array<Scalars<T>, 2> shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r0, Verdict<T>& stop) {
     V.run(r0 <<= r);
     if (!stop.fresh_shadow()) {
         const auto rr = stop.initial_squares(r);
@@ -27,7 +27,8 @@ std::array<Scalars<T>, 2> shadow(Space<T>& V, MultiVector<T> r, MultiVector<T> r
 /// next to nothing, and ρ, a multiple of it, drowns in rounding: in a column that goes on past breakdowns, ω is as long
 /// then as at the cosine that the option names (Sleijpen and van der Vorst 1995).
 template <class T>
-Scalars<T> stabiliser(const Scalars<T>& ts, const Scalars<T>& tt, const Scalars<T>& ss, const Verdict<T>& stop) {
+constexpr Scalars<T> stabiliser(const Scalars<T>& ts, const Scalars<T>& tt, const Scalars<T>& ss,
+                                const Verdict<T>& stop) {
     const Real<T> cosine = static_cast<Real<T>>(stop.option("cosine"));
     const auto parallel = sqrt(ss / tt);  // |ω| at a cosine of one
     auto omega = ts / tt;
