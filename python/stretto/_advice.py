@@ -59,6 +59,8 @@ def advise(A, b=None, *, iterations=20, rtol=1e-8, threads=None, comm=None) -> A
     if isinstance(A, str):
         A = problem(A, comm)
     matrix = Matrix(A, precond="auto", threads=threads or 0, comm=communicator)
+    if matrix.dtype.kind == "c":
+        raise TypeError("A is complex: advice is for real matrices; stretto.solve chooses, and Result.next says what to try")
     rhs = _arrays.together(communicator, lambda: _arrays.columns(np.ones(matrix.shape[0]) if b is None else b, "b", matrix.shape[0]),
                            iterations=iterations, rtol=rtol)
     rows = matrix._system.trials(rhs, iterations, rtol)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _arrays, _core, _devices
+from . import _arrays, _complex, _core, _devices
 from ._progress import told
 from ._result import Result
 
@@ -44,7 +44,8 @@ class Matrix:
     Parameters
     ----------
     A : SciPy sparse matrix or array, (n, n)
-        With `comm` of several processes: this process' rows, (n_local, n), which follow those of the process before.
+        With `comm` of several processes: this process' rows, (n_local, n), which follow those of the process before. Of complex numbers
+        (docs/scalars.md) with precond, threads, insist and comm alone.
     precond : str
         ``NAME[:key=value,…]``, see `preconditioners`; ``"auto"``: what suits the structure.
     prepare : str
@@ -74,23 +75,39 @@ class Matrix:
     """
 
     def __init__(self, A, *, precond="none", prepare="", null_space="auto", threads=1, columns=1, device="cpu", execution="threads",
-                 insist=False, copy=False, comm=None):
+                 insist=False, copy=False, comm=None, _complex_numbers=False):
         self._communicator, self._device = _arrays.communicator(comm), device
         given = {"precond": precond, "prepare": prepare, "null_space": null_space, "threads": threads, "columns": columns,
                  "device": device, "execution": execution, "insist": insist}
         said = given | {"threads": "its own"}
+        self._taken, self._given = _arrays.real, given
+        if self._any(_complex_numbers or _arrays.has_complex(A)):
+            self._taken = _arrays.number
+            _complex.refuse(given)
+            *rows, columns = _arrays.together(self._communicator, lambda: (*_complex.rows_of(A), self._columns_of(A)), **said)
+            self._square(len(rows[0]) - 1, columns)
+            self._pattern = tuple(rows[:2])
+            self._system = _complex.system(self._communicator, *rows, given)
+            return
         if isinstance(A, _Triplets):
             self._pattern = _arrays.together(self._communicator, A.entries, n=A.rows, **said)
             self._system = _core.System.from_entries(self._communicator, A.rows, *self._pattern, given)
             return
-        start, places, values, columns = _arrays.together(self._communicator, lambda: (*_arrays.rows_of(A), (getattr(A, "shape", None) or np.shape(A))[1]),
-                                                           **said)
+        start, places, values, columns = _arrays.together(self._communicator, lambda: (*_arrays.rows_of(A), self._columns_of(A)), **said)
         self._square(len(start) - 1, columns)
         if copy:
             start, places, values = np.array(start), np.array(places), np.array(values)
         self._pattern = start, places  # the caller's own, where they fit: for update_values
         make = _core.System.over_rows if self._communicator.size == 1 and start.dtype == np.int32 else _core.System.from_rows
         self._system = make(self._communicator, start, places, values, given | {"keep_entries": False})
+
+    @staticmethod
+    def _columns_of(A):
+        return (getattr(A, "shape", None) or np.shape(A))[1]
+
+    def _any(self, said):
+        """Whether any process says so."""
+        return self._communicator.total(said) > 0 if self._communicator.size > 1 else said
 
     def _square(self, rows, columns):
         """Complains where the rows of all processes and the columns make no square."""
@@ -128,6 +145,11 @@ class Matrix:
         return self._system.local_rows, self._system.rows
 
     @property
+    def dtype(self):
+        """Of its numbers, in products and solves: float64 or complex128."""
+        return np.dtype(np.float64 if self._taken is _arrays.real else np.complex128)
+
+    @property
     def structure(self):
         """What a look at the entries told, in words."""
         return self._system.structure()
@@ -140,11 +162,11 @@ class Matrix:
     def __matmul__(self, x):
         """A x, for x of shape (n_local,) or (n_local, m). Not where rows were moved (`prepare`)."""
         columns = np.shape(x)[1:]
-        given = _arrays.together(self._communicator, lambda: _arrays.columns(x, "x", self.shape[0]), columns=columns)
+        given = _arrays.together(self._communicator, lambda: _arrays.columns(x, "x", self.shape[0], taken=self._taken), columns=columns)
         return self._times(given).reshape(np.shape(x))
 
     def _times(self, x):
-        y = np.empty(x.shape)
+        y = np.empty(x.shape, self.dtype)
         self._system.multiply(x, y)
         return -y if self._system.negated else y
 
@@ -154,6 +176,9 @@ class Matrix:
     def update_values(self, A) -> None:
         """Takes other values of the same entries: a matrix with the same pattern, or its values, in the order in which they were."""
         whole = np.ndim(A) == 2 and len(self._pattern) == 2
+        if self.dtype.kind == "c":
+            self._system = _complex.system(self._communicator, *self._pattern, self._new_values(A, whole), self._given)
+            return
         new = _arrays.together(self._communicator, lambda: _arrays.rows_of(A) if whole else _arrays.real(A, "values").reshape(-1))
         if len(self._pattern) == 3:
             self._system.update_values(new)
@@ -161,6 +186,20 @@ class Matrix:
             self._system.update_rows(*new)
         else:
             self._system.update_rows(*self._pattern, new)
+
+    def _new_values(self, A, whole):
+        """Complex ones, in the order of the pattern."""
+        def taken():
+            if not whole:
+                values = _arrays.number(A, "values").reshape(-1)
+                if len(values) != len(self._pattern[1]):
+                    raise ValueError(f"{len(values)} values for {len(self._pattern[1])} entries")
+                return values
+            *pattern, values = _complex.rows_of(A)
+            if not all(map(np.array_equal, pattern, self._pattern)):
+                raise ValueError("A has entries elsewhere: a new Matrix is wanted")
+            return values
+        return _arrays.together(self._communicator, taken)
 
     def solve(self, b: Any, x0: Any = None, *, method: str = "auto", rtol: float = 1e-8, atol: float = 0.0,
               maxiter: int | None = None, callback: Callable[[float], Any] | None = None, progress: Any = False, **options: Any) -> Result:
@@ -180,7 +219,7 @@ class Matrix:
     def _called(self, solver, b, x0):
         """What solves with a System or a Persistent for b, wherever it lies; x, with the guess."""
         if not _devices.lies_on(b):
-            rhs = _arrays.columns(b, "b", self.shape[0])
+            rhs = _arrays.columns(b, "b", self.shape[0], taken=self._taken)
             x, _ = _arrays.guess(x0, rhs)
             return functools.partial(solver.solve, rhs, x), x.reshape(np.shape(b))
         if self._device == "cpu":
@@ -221,11 +260,11 @@ class Preconditioner(LinearOperator):
         self.symmetric, self.varies, self.nbytes, self.seconds, self.remarks = (
             told["symmetric"], told["varies"], told["bytes"], told["seconds"], told["remarks"])
         rows = self.matrix.shape[0]
-        super().__init__(np.float64, (rows, rows))
+        super().__init__(self.matrix.dtype, (rows, rows))
 
     def _apply(self, r, transposed=False):
-        r = _arrays.real(r, "the vector")
-        z = np.empty(r.shape)
+        r = self.matrix._taken(r, "the vector")
+        z = np.empty(r.shape, self.dtype)
         self.matrix._system.precondition(r.reshape(len(r), -1), z.reshape(len(r), -1), transposed)
         return -z if self.matrix._system.negated else z
 
@@ -274,12 +313,18 @@ class Solver:
             self.matrix = A
         else:
             self.matrix = Matrix(A, columns=columns, **mine)
-        self.method, self._columns = method, columns
+        self.method, self._columns, self._options = method, columns, {"method": method, **options}
         _arrays.together(self.matrix._communicator, lambda: None, method=method, columns=columns, **options)
-        self._solver = _core.Persistent(self.matrix._system, {"method": method, **options}, columns)
+        self._make()
+
+    def _make(self):
+        kind = _core.Persistent if self.matrix.dtype.kind == "f" else _core.ComplexPersistent
+        self._of, self._solver = self.matrix._system, kind(self.matrix._system, self._options, self._columns)
 
     def solve(self, b, x0=None, *, transposed=False) -> Result:
-        """Solves A x = b, or Aᵀ x = b; b has as many columns as the solver. Returns a `Result`."""
+        """Solves A x = b, or Aᵀ x = b, of complex A Aᴴ x = b; b has as many columns as the solver. Returns a `Result`."""
+        if self._of is not self.matrix._system:  # other values came
+            self._make()
         solve, x = _arrays.together(self.matrix._communicator, lambda: self._called(b, x0), transposed=transposed)
         return Result(solve(transposed), _devices.in_kind(x, b))
 

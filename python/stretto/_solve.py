@@ -91,6 +91,13 @@ def is_matrix(A):
     return isinstance(A, (Matrix, np.ndarray, list, tuple)) or hasattr(A, "tocsr") or hasattr(A, "__dlpack__")
 
 
+def _named(M, precond):
+    """The preconditioner of a complex system."""
+    if M is not None:
+        raise TypeError(f"M is {type(M).__name__}: of a complex system it is the name of a preconditioner")
+    return precond
+
+
 def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any = "auto", M: Any = None, rtol: float | None = None,
           atol: float = 0.0, maxiter: int | None = None, callback: Callable[[float], Any] | None = None, comm: Any = None,
           prepare: str = "", null_space: str = "auto", threads: int | None = None, device: str | None = None,
@@ -149,15 +156,12 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     if communicator.size > 1:
         is_complex = communicator.total(is_complex) > 0  # on any process
     if is_complex:
-        unlike = [name for name, value, usual in (("prepare", prepare, ""), ("null_space", null_space, "auto"), ("device", device or "cpu", "cpu"),
-                                                  ("execution", execution, "threads")) if value != usual]
-        if unlike:
-            raise TypeError(f"{unlike[0]} is not for complex systems: leave it out")
-        given = {"method": method, "rtol": 1e-8 if rtol is None else rtol, "atol": atol, **options}
-        if maxiter is not None:
-            given["maxiter"] = maxiter
-        return _complex.solve(A, b, x0, M, given, precond=precond, threads=threads, insist=insist, communicator=communicator, progress=progress,
-                              callback=callback)
+        _complex.refuse({"prepare": prepare, "null_space": null_space, "device": device, "execution": execution})
+        A = Matrix(A, precond=_named(M, precond), insist=insist, threads=threads or 0, comm=communicator, _complex_numbers=True)
+        return A.solve(b, x0, method=method, rtol=1e-8 if rtol is None else rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress,
+                       **options)
+    if isinstance(A, Matrix) and A.dtype.kind == "c":
+        _named(M, precond)
     lies_on = _devices.lies_on(b)
     if isinstance(A, HMatrix) and M is None:
         return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)

@@ -25,6 +25,12 @@ for b in (B[:, 0] * (1 + 1j), B.astype(complex)):
     alone = stretto.solve(wave, b, rtol=1e-10)
     together = stretto.solve(wave[mine], b[mine], rtol=1e-10, comm=comm)
     assert together.converged and np.abs(together.x - alone.x[mine]).max() < 1e-7
+solver = stretto.Solver(wave[mine], "gmres", precond="block_jacobi:ilu0", columns=2, rtol=1e-10, comm=comm)
+rhs = B * (1 - 2j)
+assert np.abs(solver.matrix @ rhs[mine] - (wave @ rhs)[mine]).max() < 1e-12
+together = solver.solve(rhs[mine])
+assert together.converged and np.abs(together.x - stretto.solve(wave, rhs, rtol=1e-10).x[mine]).max() < 1e-7
+assert solver.solve(rhs[mine], transposed=True).converged
 odd = np.arange(whole.shape[0]) >= ends[-2]  # on the last process alone
 alone = stretto.solve(whole, B[:, 0] * np.where(odd, 1j, 1), rtol=1e-10)
 together = stretto.solve(whole[mine], B[mine, 0] * (1j if comm.rank == comm.size - 1 else 1), rtol=1e-10, comm=comm)

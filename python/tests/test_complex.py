@@ -100,6 +100,56 @@ def test_a_history_and_a_callback(rhs):
     assert r.details["scalar"] == "complex"
 
 
+def test_a_matrix_that_stays(rhs):
+    A = helmholtz()
+    M = stretto.Matrix(A, precond="block_jacobi:ilu0")
+    assert M.dtype == np.complex128 and M.shape == (144, 144) and M.rows == range(144)
+    assert M.structure == ["complex values: complex symmetric, not hermitian"] and M.choice[0] == "--method gmres --precond block_jacobi:ilu0"
+    for x in (rhs, rhs[:, 0], rhs.real):
+        assert np.allclose(M @ x, A @ x)
+    for b in (rhs, rhs[:, 1], rhs.real):
+        r = M.solve(b, rtol=1e-9)
+        assert r.converged and r.x.dtype == np.complex128 and residual(A, r.x, b) <= 1.0001e-9
+        assert stretto.solve(M, b, r.x, rtol=1e-8).iterations == 0
+    M.update_values(2j * A)
+    assert np.allclose(M @ rhs, 2j * (A @ rhs)) and residual(2j * A, M.solve(rhs, rtol=1e-9).x, rhs) <= 1.0001e-9
+    M.update_values(A.data)
+    assert np.allclose(M @ rhs, A @ rhs)
+    for call, error, words in ((lambda: M.update_values(hermitian() @ hermitian()), ValueError, "entries elsewhere"),
+                               (lambda: M.update_values(A.data[1:]), ValueError, "values for"),
+                               (lambda: M.solve(rhs[:-1]), ValueError, "b has 143 rows"),
+                               (lambda: stretto.solve(M, rhs, M=np.eye(144)), TypeError, "of a complex system it is the name"),
+                               (lambda: stretto.Matrix(A, prepare="rcm"), TypeError, "prepare is not for complex"),
+                               (lambda: stretto.Matrix(A[:-1]), ValueError, "143 × 144")):
+        with pytest.raises(error, match=words):
+            call()
+
+
+@pytest.mark.parametrize("method, of", [("cg", hermitian), ("gmres", helmholtz), ("pipelined_bicgstab", helmholtz)])
+def test_a_solver_that_stays(method, of, rhs):
+    A = of()
+    solver = stretto.Solver(A, method, precond="jacobi", columns=3, rtol=1e-9)
+    for b in (rhs, 1j * rhs[::-1]):
+        r = solver.solve(b)
+        assert r.converged and residual(A, r.x, b) <= 1.0001e-9 and r.details["scalar"] == "complex"
+    r = solver.solve(rhs, transposed=True)
+    assert r.converged and residual(A.conj().T, r.x, rhs) <= 1.0001e-9
+    solver.update_values(3 * A)
+    assert residual(3 * A, solver.solve(rhs).x, rhs) <= 1.0001e-9
+    with pytest.raises(ValueError, match="b has 1 columns, the solver was made for 3"):
+        solver.solve(rhs[:, 0])
+
+
+def test_a_preconditioner_for_scipy(rhs):
+    from scipy.sparse.linalg import gmres
+    A = helmholtz()
+    M = stretto.Preconditioner(A, "block_jacobi:lu")  # on one process the inverse
+    assert M.dtype == np.complex128 and np.allclose(A @ (M @ rhs[:, 0]), rhs[:, 0])
+    assert np.allclose(np.vdot(rhs[:, 1], M @ rhs[:, 0]), np.vdot(M.H @ rhs[:, 1], rhs[:, 0]))
+    x, info = gmres(A, rhs[:, 0], M=M, atol=0)
+    assert info == 0 and residual(A, x, rhs[:, 0]) < 1e-4
+
+
 def test_what_is_refused(rhs):
     A = helmholtz()
     bad = A.copy()

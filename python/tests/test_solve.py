@@ -222,8 +222,8 @@ def test_what_is_refused():
     for call, error, words in (
             (lambda: stretto.solve(A, b[:-1]), ValueError, "b has 288 rows, the matrix has 289"),
             (lambda: stretto.solve(A, b, x0=np.ones((289, 2))), ValueError, "x0 has 2 columns, b has 1"),
-            (lambda: stretto.solve(stretto.Matrix(A), 1j * b), TypeError, "complex numbers are for stretto.solve"),
-            (lambda: stretto.Matrix(A.astype(complex)), TypeError, "complex numbers are for stretto.solve"),
+            (lambda: stretto.solve(stretto.Matrix(A), 1j * b), TypeError, "complex numbers are for complex matrices"),
+            (lambda: stretto.advise(A.astype(complex)), TypeError, "advice is for real matrices"),
             (lambda: stretto.solve(A[:-1], b), ValueError, "288 × 289"),
             (lambda: stretto.solve(A, b, method="gc"), stretto.InputError, "there is no method 'gc'"),
             (lambda: stretto.solve(A, b, precond="ilu"), stretto.InputError, "ilu"),

@@ -43,7 +43,8 @@ public:
     const CsrMatrix<Complex>& matrix() const { return *A_; }
     const ComplexStructure& structure() const { return structure_; }
     const ComplexPreconditioner* preconditioner() const { return M_.get(); }  ///< null: none
-    const std::string& precond() const { return precond_; }                   ///< as it was asked for, or chosen
+    double precond_seconds() const { return precond_seconds_; }
+    const std::string& precond() const { return precond_; }  ///< as it was asked for, or chosen
     /// What the JSON of a solve tells of the system.
     RunInfo info(const SolveOptions& options, int columns) const;
 
