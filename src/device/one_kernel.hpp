@@ -84,6 +84,10 @@ private:
     mutable DeviceArray<double, D> parts_;
 };
 
+/// Whether the loop of a method may be one kernel.
+template <class T>
+bool may_be_one_kernel(std::string_view method);
+
 /// Text::run(V, A, M, b, x, stop) is the text of a method.
 template <class Text, class D>
 struct LoopKernel {

@@ -14,6 +14,7 @@
 #include "precond.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/core/spec.hpp"
 #include "stretto/execute/device/executor.hpp"
 #include "stretto/execute/device/vectors.hpp"
 #include "stretto/system/device.hpp"
@@ -40,8 +41,9 @@ public:
     SolverOn(const CsrMatrix<double>& A, const Preconditioner* M, int columns, const SolveOptions& options)
         : trace_(options.trace), A_(A, columns), comm_(A.comm()) {
         if (M) M_.emplace(*M, A_);
-        if (columns == 1 && A.comm().size() == 1 && A.local_rows() > 0 && !options.trace && !options.monitor &&
-            !options.true_history && WithinKernels<D>::wanted(A.local_rows()))
+        if (may_be_one_kernel<T>(parse_spec(options.method).name) && columns == 1 && A.comm().size() == 1 &&
+            A.local_rows() > 0 && !options.trace && !options.monitor && !options.true_history &&
+            WithinKernels<D>::wanted(A.local_rows()))
             A_.set_within_kernels(&within_.emplace(A));
         solver_.emplace(A.comm(), A_, M_ ? AnyOperator<T>(*M_) : AnyOperator<T>(), A.local_rows(), columns, options);
     }
