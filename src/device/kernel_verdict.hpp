@@ -25,7 +25,7 @@ struct KernelReport {
     double value = 0, scale = 0;
     std::uint64_t direction = 0;  ///< address of what is handed over
     int first = -1, last = -1;    ///< iterations whose residuals were judged
-    int vectors = 0, replaced = 0;
+    int vectors = 0, replaced = 0, first_replaced = -1;
     KernelCounts before, counts, guards;  ///< at the first of them, and in the end; of safeguards
 };
 
@@ -96,7 +96,10 @@ public:
                : same(name, "replacements") ? goal_.replacements
                                             : goal_.cosine;
     }
-    STRETTO_KERNEL_AND_HOST void event(const char*) { ++report_.replaced; }
+    /// Of a residual that was replaced: no loop here tells anything else.
+    STRETTO_KERNEL_AND_HOST void event(const char*) {
+        if (report_.replaced++ == 0) report_.first_replaced = report_.last;
+    }
     struct OneColumn {
         Columns::Column of;
         STRETTO_KERNEL_AND_HOST const Columns::Column& operator[](int) const { return of; }

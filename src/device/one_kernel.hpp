@@ -170,9 +170,11 @@ bool run_in_one_kernel(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
     auto number = V.scalars();
     for (int k = std::max(report.first, 0); k <= report.last; ++k) {
         number[0] = history[static_cast<std::size_t>(k)];
-        if (stop(k, number)) return true;
+        const bool ended = stop(k, number);
+        for (int times = 0; k == report.first_replaced && times < report.replaced; ++times)
+            stop.event("residual replaced");
+        if (ended) return true;
     }
-    for (int k = 0; k < report.replaced; ++k) stop.event("residual replaced");
     auto scale = V.scalars();
     number[0] = report.value;
     scale[0] = report.scale;

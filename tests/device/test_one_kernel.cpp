@@ -2,9 +2,11 @@
 // Loops of methods as one kernel, beside those that launch kernels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "stretto/driver/registry.hpp"
@@ -124,18 +126,24 @@ TEST_F(OneKernel, BreaksDownAsKernelsDoThatAreLaunched) {
         }
 }
 
-/// A hard system: residuals leave the true ones, and are replaced within the kernel.
-TEST_F(OneKernel, ReplacesResiduals) {
-    const auto A = problem(comm, "jump2d:48,contrast=1e6");
-    Values b(A, 1, random_values), x(A, 1);
-    options.method = "pipelined_cg";
-    options.rtol = 1e-10;
-    const auto result = solve_as("1", A, nullptr, b, x);
-    EXPECT_TRUE(result.converged());
-    bool replaced = false;
-    for (const auto& event : result.events)
-        replaced = replaced || event.text.find("residual replaced") != std::string::npos;
-    EXPECT_TRUE(replaced || !emulated());  // rounding decides, and is another on a GPU
+/// Residuals are replaced within the kernel, and another method goes on where that is not to go on.
+TEST_F(OneKernel, ReplacesResidualsAndHandsOver) {
+    const auto A = problem(comm, "jump2d:31x29,contrast=100");
+    Values b(A, 1, random_values), x(A, 1), y(A, 1);
+    for (const auto& [method, ends] : {std::pair("pipelined_cg:check=10,gap=0,replacements=1000", "residual replaced"),
+                                       {"pipelined_cg:check=10,gap=0,replacements=2", "going on with"}}) {
+        options.method = method;
+        const auto one = solve_as("1", A, nullptr, b, x), launched = solve_as("0", A, nullptr, b, y);
+        EXPECT_TRUE(one.converged() && launched.converged());
+        EXPECT_NEAR(one.iterations, launched.iterations, 20);
+        const auto said = [&](const Result& result) {
+            return std::ranges::any_of(result.events,
+                                       [&](const Event& event) { return event.text.find(ends) != std::string::npos; });
+        };
+        EXPECT_TRUE(said(one) && said(launched)) << method;
+        x = Values(A, 1);
+        y = Values(A, 1);
+    }
 }
 
 TEST_F(OneKernel, HasTheSameBitsInEverySolve) {
