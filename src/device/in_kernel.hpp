@@ -83,7 +83,7 @@ struct KernelRows {
 /// What the threads of a grid share.
 template <class D>
 struct KernelGrid {
-    static constexpr int slots = 4, most_dots = 16;
+    static constexpr int slots = 4, most_dots = most_dots_of_loops;
     OnDevice<double, D>* parts;            // of sums: [slot][sum][block]
     OnDevice<std::uint32_t, D>* arrivals;  // of blocks, since the kernel began
     InKernel<D>* vectors;

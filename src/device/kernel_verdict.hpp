@@ -50,9 +50,6 @@ public:
         ended_ = ended_ || column_.of.judge(rr[0], k, goal_.patience).state != Columns::State::active;
         return leave();
     }
-    STRETTO_KERNEL_AND_HOST bool passes(const Numbers& rr) const {
-        return rr[0] <= column_.of.target * column_.of.target;
-    }
     STRETTO_KERNEL_AND_HOST bool unless_positive(const Numbers& value, Status reason) {
         return end_unless(value[0] > 0, KernelEnd::positive, value[0], 0, reason);
     }

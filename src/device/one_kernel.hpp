@@ -20,7 +20,7 @@
 
 namespace stretto {
 
-/// What such kernels need of a matrix, of the device it is on, and of the solve. What comes back is pinned.
+/// What such kernels need of a matrix, in its device's memory, and room for what they leave there.
 template <class D>
 class WithinKernels {
 public:

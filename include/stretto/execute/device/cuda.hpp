@@ -18,8 +18,6 @@
 namespace stretto {
 
 class CudaBlock;
-inline constexpr int most_dots_of_loops = 16;
-
 /// A GPU: the one that this rank has of those of its node, in turn. Kernels, uploads and downloads follow one another
 /// in one stream, unless on_stream() says otherwise; what goes to the host beside kernels has another.
 class CudaDevice {

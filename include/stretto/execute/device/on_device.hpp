@@ -117,6 +117,9 @@ private:
     X* data_ = nullptr;
 };
 
+/// Dot products that a group may ask for at once, in a loop that is one kernel.
+inline constexpr int most_dots_of_loops = 16;
+
 /// What a device did when, by the clock of the host: a kernel, or a copy beside kernels.
 struct DeviceSpan {
     std::string_view name;
