@@ -189,7 +189,11 @@ def reading(data, every):
             yield f"**{name_of(data, program)}**: Stretto takes {verdict(mine)}"
     over = [c.over_floor for c in every if math.isfinite(c.over_floor)]
     if over:
-        yield f"Stretto takes {spread(over)} times its floor, in the middle {statistics.median(over):.2f}."
+        above = [c for c in every if math.isfinite(c.over_floor) and c.over_floor > 1.5]
+        worst = max(above, key=lambda c: c.over_floor, default=None)
+        yield (f"Stretto takes {spread(over)} times its floor, in the middle {statistics.median(over):.2f} (goal: 1.15)"
+               + (f"; {len(above)} of {len(over)} cases take more than the 1.5 that is the goal for the worst, most of all {worst.method} on "
+                  f"{worst.problem} ({worst.over_floor:.2f})." if worst else "."))
     if gains := huge_pages(data, every):
         yield ("Huge pages: the time of an iteration with them over that without, in the middle of all cases and their range: "
                f"{gains}.")

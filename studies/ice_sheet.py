@@ -99,9 +99,9 @@ def grid_of(size):
 # The parts.
 
 def newton(study):
-    """Whole Newton solves: iterations of each step, seconds in linear solves."""
+    """Whole Newton solves: iterations of each step, seconds in linear solves. What other sizes and solvers took stays."""
     a = study.options
-    rows = {row["solver"]: row for row in study.data.get("newton", {}).get("rows", [])}
+    rows = {(row["size"], row["solver"]): row for row in study.data.get("newton", {}).get("rows", [])}
     library = run.ROOT / a.build / "libstretto_petsc.so"
     for name, words in SOLVERS.items():
         if a.only and name not in a.only:
@@ -109,10 +109,10 @@ def newton(study):
         plug_in = ["-dll_append", library] if "stretto" in words else []
         out = ex48(study, a.size, a.ranks, *plug_in, *shlex.split(words), "-log_view")
         found = re.search(r"^KSPSolve +\d+ +[\d.]+ +(\S+)", out, re.MULTILINE)
-        rows[name] = {"solver": name, "iterations": [int(k) for k in re.findall(r"Linear solve .* iterations (\d+)", out)],
-                      "converged": out.count("Linear solve converged"), "norm": re.findall(r"SNES Function norm (\S+)", out)[-1],
-                      "seconds": float(found[1])}
-    return {"size": a.size, "ranks": a.ranks, "rows": [rows[name] for name in SOLVERS if name in rows]}
+        rows[a.size, name] = {"size": a.size, "solver": name, "iterations": [int(k) for k in re.findall(r"Linear solve .* iterations (\d+)", out)],
+                              "converged": out.count("Linear solve converged"),
+                              "norm": re.findall(r"SNES Function norm (\S+)", out)[-1], "seconds": float(found[1])}
+    return {"ranks": a.ranks, "rows": [rows[size, name] for size in SIZES for name in SOLVERS if (size, name) in rows]}
 
 
 def latency(study):
@@ -178,13 +178,23 @@ PARTS = {"newton": newton, "latency": latency, "scaling": scaling, "solutions": 
 
 # What follows reads the data alone.
 
-def newton_table(part):
-    base = next(row["seconds"] for row in part["rows"] if row["solver"] == "PETSc cg")
-    return table(part["rows"], {
+def newton_table(rows):
+    base = next((row["seconds"] for row in rows if row["solver"] == "PETSc cg"), math.nan)
+    return table(rows, {
         "solver": "{solver}", "iterations of each Newton step": lambda row: " ".join(map(str, row["iterations"])),
         "all": lambda row: str(sum(row["iterations"])),
         "not converged": lambda row: str(len(row["iterations"]) - row["converged"]),
         "s": "{seconds:.1f}", "of PETSc's cg": lambda row: f"{row['seconds'] / base:.2f}"})
+
+
+def newton_tables(part):
+    """Each sheet with its table."""
+    parts = []
+    for size in dict.fromkeys(row["size"] for row in part["rows"]):
+        rows = [row for row in part["rows"] if row["size"] == size]
+        steps = max(len(row["iterations"]) for row in rows)
+        parts.append(f"### {size.replace('x', ' × ')} points, {steps} Newton steps\n\n{newton_table(rows)}")
+    return "\n\n".join(parts)
 
 
 def latency_table(part):
@@ -267,14 +277,14 @@ def report(data):
     sizes = {*SIZES, *(part["size"] for part in data.values() if "size" in part)}
     times = {size: size.replace("x", " × ") for size in sizes}
     shown = {name: how(data[name]) if name in data else "Not measured yet."
-             for name, how in {"newton": newton_table, "latency": latency_table}.items()}
+             for name, how in {"newton": newton_tables, "latency": latency_table}.items()}
     values = {**shown, "facts": facts(data),
               "solutions": solutions_of(data.get("solutions", {}).get("rows", [])),
               "said scaling": points(said_of_scaling(f"{times[size]}, {deal}", us[f"{size} {deal}"]) for size, deal in dealt),
               "scaling": "\n\n".join(f"### {times[size]}, dealt in {deal}\n\n{scaling_table(us[f'{size} {deal}'])}\n\n"
                                      f"![speed-up](ice_sheet_{size}_{deal}.svg)" for size, deal in dealt) or "Not simulated yet."}
+    values["latency size"] = times[data.get("latency", {}).get("size", SIZES[0])]
     for name in ("newton", "latency"):
-        values[f"{name} size"] = times[data.get(name, {}).get("size", SIZES[0])]
         values[f"{name} ranks"] = str(data.get(name, {}).get("ranks", 2))
     pictures = {f"ice_sheet_{size}_{deal}.svg": drawn(f"Ice sheet {times[size]}, {deal}, on Cori, simulated", us[f"{size} {deal}"])
                 for size, deal in dealt}

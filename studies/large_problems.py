@@ -2,6 +2,7 @@
 """How long do large problems take to solve, beside PETSc? Diffusion with jumping and anisotropic coefficients, an elastic body,
 convection, and Kronecker sums of real matrices, in turn, with preconditioners of the same class; make zoo or make bench-peers builds the drivers."""
 
+import math
 from statistics import geometric_mean
 
 from . import machine, run
@@ -100,7 +101,8 @@ def columns_of(program, name):
         return lambda row: how(row[program]) if row[program] else NONE
     return {f"{name}: iterations": shown(lambda x: str(x["iterations"]) if x["solved"] else bold("not solved")),
             f"{name}: residual": shown(lambda x: f"{x['residual']:.1e}"), f"{name}: set-up, s": shown(lambda x: f"{x['setup']:.2f}"),
-            f"{name}: solve, s": shown(lambda x: f"{x['solve']:.2f}")}
+            f"{name}: solve, s": shown(lambda x: f"{x['solve']:.2f}"),
+            f"{name}: s a digit": shown(lambda x: f"{seconds(x) / -math.log10(x['residual']):.2f}" if x["solved"] else NONE)}
 
 
 COLUMNS = {"problem": "{problem}", "method": "{method}", "preconditioner": "{class}",
