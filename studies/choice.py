@@ -198,6 +198,17 @@ def way(found):
     return f"{found['method']}, {found['precond']}" if found else "none"
 
 
+def by_length(found):
+    """Of short solves and of others: how near, and how many above 2."""
+    said = []
+    for named, fits in (("10 ms or more", lambda best: best >= 0.01), ("less", lambda best: best < 0.01)):
+        ratios = [each["ratio"] for each in found if each["ratio"] and fits(each["best"]["seconds"])]
+        if ratios:
+            said.append(f"Where the best choice takes {named}: geometric mean {mean(ratios):.2f}, worst {max(ratios):.2f}, in "
+                        f"{len(ratios)} cases; above 2 in {sum(each > 2 for each in ratios)}.")
+    return points(said) if said else ""
+
+
 def report(data):
     found = cases(data)
     rows = []
@@ -228,5 +239,5 @@ def report(data):
             "above": f"{sum(each > 2 for each in ratios)}", "changed": f"{changed}",
             "rtol": f"{RTOL:.0e}", "preconds": f"{len(PRECONDS)}", "methods": f"{len(DEFINITE + SYMMETRIC + GENERAL)}",
             "how": TURNS if data.get("turns") else ONCE,
-            "table": table(rows, columns), "each": table(found, each),
+            "by length": by_length(found), "table": table(rows, columns), "each": table(found, each),
             "missed": points(missed) if missed else "none that another choice solved."}, {}
