@@ -67,8 +67,9 @@ struct SolveArguments {
     std::string formulation = "merged", verify = "true";
     int threads = 0;  ///< 0: the cores of the node over its ranks
     std::string json, history, solution, plot, trace;
-    bool true_residuals = false;  ///< in history and plot
-    bool progress = false;        ///< also where standard error is no terminal
+    std::string checkpoint, resume;  ///< FILE[,every=…], FILE
+    bool true_residuals = false;     ///< in history and plot
+    bool progress = false;           ///< also where standard error is no terminal
 
     std::vector<AskedMethod> asked_methods() const;  ///< Throws as asked_method.
 };

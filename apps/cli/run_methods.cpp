@@ -7,6 +7,7 @@
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/driver/registry.hpp"
+#include "stretto/io/checkpoint_file.hpp"
 #include "stretto/io/trace_file.hpp"
 
 using namespace stretto;
@@ -31,6 +32,7 @@ SolveOptions options_of(const SolveArguments& arguments, const SystemToSolve& sy
     options.history = !(arguments.history.empty() && arguments.plot.empty());
     options.true_history = arguments.true_residuals;
     options.interrupt = &system.interrupt;
+    options.checkpoint = system.checkpoint;
     return options;
 }
 
@@ -40,6 +42,18 @@ void check_outputs_of_methods(const SolveArguments& arguments) {
     if (arguments.methods.size() > 1 && !arguments.history.empty()) throw InputError("--history belongs to one method");
     if (arguments.true_residuals && arguments.history.empty() && arguments.plot.empty())
         throw InputError("--true-residuals go to --history or --plot");
+    if (arguments.methods.size() > 1 && !(arguments.checkpoint.empty() && arguments.resume.empty()))
+        throw InputError("--checkpoint and --resume belong to one method");
+}
+
+std::unique_ptr<CheckpointFile> make_checkpoint(const Comm& comm, const SolveArguments& arguments, Index rows) {
+    if (arguments.checkpoint.empty() && arguments.resume.empty()) return nullptr;
+    const auto spec = arguments.checkpoint.empty() ? CheckpointSpec{} : parse_checkpoint(arguments.checkpoint);
+    auto checkpoint = std::make_unique<CheckpointFile>(comm, spec.path);
+    checkpoint->seconds = spec.seconds;
+    checkpoint->iterations = spec.iterations;
+    if (!arguments.resume.empty()) checkpoint->from = read_checkpoint(comm, arguments.resume, rows);
+    return checkpoint;
 }
 
 std::optional<Plot> make_plot(const Comm& comm, const SolveArguments& arguments) {
@@ -98,6 +112,12 @@ int solve_methods(const Comm& comm, const SolveArguments& arguments, std::span<c
         Result result = system.solve(options, x);
         line.clear();
         if (use.review) use.review(method, result, x);
+        if (system.checkpoint && system.checkpoint->saved() > 0)
+            result.events.push_back(
+                {result.iterations,
+                 fmt::format("{} checkpoint{} in {}, {:.2g} s{}", system.checkpoint->saved(),
+                             system.checkpoint->saved() > 1 ? "s" : "", system.checkpoint->path(),
+                             system.checkpoint->took(), result.passed() ? "" : ": --resume goes on from the last")});
         const std::string name = use.name ? use.name(method) : method.text;
         report.add(comm, name, result);
         if (table) report.print_last();

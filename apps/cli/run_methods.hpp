@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -12,6 +13,7 @@
 #include "show/progress.hpp"
 #include "show/report.hpp"
 #include "stretto/driver/solver.hpp"
+#include "stretto/io/checkpoint_file.hpp"
 
 /// What `solve`, `bem` and `kernel` share: to solve with one method after the other and to report.
 
@@ -23,6 +25,7 @@ struct SystemToSolve {
     int threads;
     const std::atomic<bool>& interrupt;
     bool least_squares = false;  ///< is what was asked for, where b is outside of the range of A
+    stretto::CheckpointFile* checkpoint = nullptr;
 };
 
 /// What a command does with a result.
@@ -42,6 +45,10 @@ struct Plan {
 
 /// Outputs that do not fit the methods. Throws InputError.
 void check_outputs_of_methods(const SolveArguments& arguments);
+
+/// Collective. What --checkpoint and --resume ask for, with so many rows of this rank; null: nothing.
+std::unique_ptr<stretto::CheckpointFile> make_checkpoint(const stretto::Comm& comm, const SolveArguments& arguments,
+                                                         stretto::Index rows);
 
 /// Collective. Something to draw with on rank 0, if a plot is asked for.
 std::optional<Plot> make_plot(const stretto::Comm& comm, const SolveArguments& arguments);

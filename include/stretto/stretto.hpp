@@ -10,6 +10,7 @@
 #include "stretto/driver/registry.hpp"
 #include "stretto/driver/solver.hpp"
 #include "stretto/hmatrix/hmatrix.hpp"
+#include "stretto/io/checkpoint_file.hpp"
 #include "stretto/io/generators.hpp"
 #include "stretto/io/matrix_market.hpp"
 #include "stretto/model/probe.hpp"

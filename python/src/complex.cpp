@@ -62,7 +62,7 @@ struct ComplexMatrix {
     std::unique_ptr<Outcome> solve(const ConstComplexColumns& b, const ComplexColumns& x, const nb::dict& given,
                                    nb::object callback) {
         Guest guest(std::move(callback));
-        SolveOptions options = guest.invited(solve_options(given));
+        SolveOptions options = guest.invited(solve_options(given), communicator->comm(), system.matrix().local_rows());
         std::unique_ptr<Outcome> outcome;
         {
             const nb::gil_scoped_release unlocked;

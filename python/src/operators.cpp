@@ -57,8 +57,8 @@ std::unique_ptr<Outcome> solve_operator(const std::shared_ptr<Communicator>& com
                                         const ConstColumns& b, const Columns& x, const nb::dict& given,
                                         nb::object callback, bool A_together, bool M_together) {
     Guest guest(std::move(callback));
-    const SolveOptions options = guest.invited(solve_options(given));
     const auto rows = static_cast<Index>(b.shape(0));
+    const SolveOptions options = guest.invited(solve_options(given), communicator->comm(), rows);
     const bool preconditioned = !M.is_none();
     const Function of_A(guest, std::move(A), std::move(A_transpose), rows, A_together);
     const Function of_M(guest, std::move(M), std::move(M_transpose), rows, M_together);

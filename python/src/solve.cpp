@@ -47,13 +47,33 @@ void Guest::told(double number) {
     if (!on) interrupt_ = true;
 }
 
-SolveOptions Guest::invited(SolveOptions options) {
+SolveOptions Guest::invited(const SolveAsked& asked) {
+    if (!asked.checkpoint.empty() || !asked.resume.empty())
+        throw InputError("checkpoint and resume are of single solves of sparse systems and operators: stretto.solve");
+    SolveOptions options = asked;
     options.interrupt = &interrupt_;
     options.monitor = [this](const IterationInfo& at) {
         told(at.relative_residual);
         return true;  // ends by the interrupt, on all ranks
     };
     if (options.trace) options.trace = &trace_.emplace();
+    return options;
+}
+
+SolveOptions Guest::invited(const SolveAsked& asked, const Comm& comm, Index rows) {
+    SolveAsked rest = asked;
+    rest.checkpoint = rest.resume = {};
+    SolveOptions options = invited(rest);
+    if (asked.checkpoint.empty() && asked.resume.empty()) return options;
+    const auto spec = asked.checkpoint.empty() ? CheckpointSpec{} : parse_checkpoint(asked.checkpoint);
+    checkpoint_.emplace(comm, spec.path);
+    checkpoint_->seconds = spec.seconds;
+    checkpoint_->iterations = spec.iterations;
+    if (!asked.resume.empty()) {
+        checkpoint_->from = read_checkpoint(comm, asked.resume, rows);
+        if (options.method == automatic) options.method = checkpoint_->from->method;
+    }
+    options.checkpoint = &*checkpoint_;
     return options;
 }
 
@@ -66,30 +86,32 @@ std::vector<Span> Guest::timeline() {
     return spans;
 }
 
-SolveOptions solve_options(const nb::dict& given) {
+SolveAsked solve_options(const nb::dict& given) {
     static Trace asked(0);  // whoever is invited has one of its own
-    static const Readers<SolveOptions> readers{
+    static const Readers<SolveAsked> readers{
         {"method", reads<&SolveOptions::method>},
         {"rtol", reads<&SolveOptions::rtol>},
         {"atol", reads<&SolveOptions::atol>},
         {"maxiter", reads<&SolveOptions::max_iterations>},
         {"basic",
-         [](SolveOptions& of, nb::handle value) {
+         [](SolveAsked& of, nb::handle value) {
              of.formulation = taken<bool>(value) ? Formulation::basic : Formulation::merged;
          }},
         {"threads", reads<&SolveOptions::threads>},
         {"verify",
-         [](SolveOptions& of, nb::handle value) {
+         [](SolveAsked& of, nb::handle value) {
              of.verify = taken<bool>(value) ? Verify::true_residual : Verify::recurrence;
          }},
         {"last",
-         [](SolveOptions& of, nb::handle value) { of.iterate = taken<bool>(value) ? Iterate::last : Iterate::best; }},
+         [](SolveAsked& of, nb::handle value) { of.iterate = taken<bool>(value) ? Iterate::last : Iterate::best; }},
         {"zero_guess", reads<&SolveOptions::zero_guess>},
         {"history", reads<&SolveOptions::history>},
-        {"timeline", [](SolveOptions& of, nb::handle value) { of.trace = taken<bool>(value) ? &asked : nullptr; }},
+        {"timeline", [](SolveAsked& of, nb::handle value) { of.trace = taken<bool>(value) ? &asked : nullptr; }},
         {"true_history", reads<&SolveOptions::true_history>},
+        {"checkpoint", reads<&SolveAsked::checkpoint>},
+        {"resume", reads<&SolveAsked::resume>},
     };
-    SolveOptions options;
+    SolveAsked options;
     read_by_name(given, readers, options);
     return options;
 }

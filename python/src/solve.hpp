@@ -21,6 +21,7 @@
 
 #include "communicator.hpp"
 #include "stretto/core/spec.hpp"
+#include "stretto/io/checkpoint_file.hpp"
 #include "stretto/measure/trace.hpp"
 #include "stretto/system/linear_system.hpp"
 
@@ -65,6 +66,11 @@ private:
     std::string json_;
 };
 
+/// What Python gives by name.
+struct SolveAsked : SolveOptions {
+    std::string checkpoint, resume;  ///< FILE[,every=…], FILE
+};
+
 /// Lets Python into work that runs without its lock: its callback, Ctrl-C, operators and kernels in Python, from any
 /// thread. What they throw ends a solve at its next iteration on all ranks, and is thrown when it is over.
 class Guest {
@@ -73,7 +79,9 @@ public:
     explicit Guest(nanobind::object callback) : callback_(std::move(callback)) {}
 
     /// The options with this guest's monitor, interrupt and timeline, which it must outlive.
-    SolveOptions invited(SolveOptions options);
+    SolveOptions invited(const SolveAsked& asked);
+    /// The same, also with checkpoints, of so many rows of this process. Collective.
+    SolveOptions invited(const SolveAsked& asked, const Comm& comm, Index rows);
     const std::atomic<bool>& interrupt() const { return interrupt_; }
     void told(double number);
     /// What the last solve left; empty unless it was asked for.
@@ -109,6 +117,7 @@ private:
     std::exception_ptr failure_;  // looked at under Python's lock
     Clock::time_point looked_ = Clock::now();
     std::optional<Trace> trace_;
+    std::optional<CheckpointFile> checkpoint_;
 };
 
 /// What reads each option that there is into `Options`.
@@ -155,7 +164,7 @@ void read_by_name(const nanobind::dict& given, const Readers<Options>& readers, 
     }
 }
 /// The options that Python gives by name.
-SolveOptions solve_options(const nanobind::dict& given);
+SolveAsked solve_options(const nanobind::dict& given);
 /// A table of options as a list of dictionaries.
 nanobind::list describe(std::span<const OptionInfo> options);
 

@@ -59,7 +59,7 @@ struct System {
     template <class B, class X>
     std::unique_ptr<Outcome> solve(B b, X x, const nb::dict& given, nb::object callback) {
         Guest guest(std::move(callback));
-        const SolveOptions options = guest.invited(solve_options(given));
+        const SolveOptions options = guest.invited(solve_options(given), communicator->comm(), system.local_rows());
         const int columns = columns_of(b);
         std::unique_ptr<Outcome> solved;
         {

@@ -132,7 +132,8 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
         A progress bar: tqdm's, in a terminal or a notebook, where it is installed.
     **options
         ``history=True``, ``true_history=True``: keep residuals; ``timeline=True``: keep what ran when; ``verify=False``: believe the recurrence; ``last=True``: x is the
-        last iterate, not the best; ``basic=True``: kernels one by one.
+        last iterate, not the best; ``basic=True``: kernels one by one; ``checkpoint="FILE,every=10min"`` (30s, 1h; every=500: iterations): keep what the solve can
+        go on from in this file; ``resume="FILE"``: go on from there (docs/howto/long_solves.md).
 
     Returns
     -------

@@ -321,3 +321,23 @@ def test_the_command_line_complains_in_words_of_python():
         with pytest.raises(stretto.InputError, match=words) as told:
             stretto.predict("poisson2d:20", machine="cori", **options)
         assert "\n" not in str(told.value)
+
+
+def test_checkpoints(tmp_path, rng):
+    A = spd()
+    b = rng.standard_normal((A.shape[0], 2))
+    file = str(tmp_path / "state.bin")
+    whole = stretto.solve(A, b, method="pipelined_cg", precond="none")
+    first = stretto.solve(A, b, method="pipelined_cg", precond="none", checkpoint=f"{file},every=10it", maxiter=whole.iterations - 3)
+    assert not first.converged and os.path.exists(file)
+    r = stretto.solve(A, b, precond="none", resume=file)
+    assert r.converged and r.method == "pipelined_cg" and r.iterations == whole.iterations and residual(A, r.x, b) <= 1e-8
+    assert r.details["resumed_after"] % 10 == 0
+    r = stretto.solve(aslinearoperator(A), b, method="pipelined_cg", resume=file)
+    assert r.converged and r.iterations == whole.iterations
+    with pytest.raises(stretto.InputError, match="every=often"):
+        stretto.solve(A, b, checkpoint=f"{file},every=often")
+    with pytest.raises(stretto.InputError, match="another system"):
+        stretto.solve(sp.identity(3).tocsr(), np.ones(3), resume=file)
+    with pytest.raises(stretto.InputError, match="single solves"):
+        stretto.Solver(A, "cg", checkpoint=file)

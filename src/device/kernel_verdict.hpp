@@ -72,6 +72,11 @@ public:
         end_unless(!column_.of.lose(gap[0], rr[0], report_.last), KernelEnd::attained, gap[0], 0);
         return gap[0] > goal_.gap * goal_.gap * rr[0] && gap[0] > 0;
     }
+    /// Loops that keep snapshots run with launches.
+    template <class... State>
+    STRETTO_KERNEL_AND_HOST bool checkpoint(State&...) const {
+        return false;
+    }
     STRETTO_KERNEL_AND_HOST bool take_direction(MultiVector<T>) const { return false; }
     STRETTO_KERNEL_AND_HOST void initial_residual(const LinearMap<T>&, MultiVector<T>, MultiVector<T>,
                                                   MultiVector<T> r) {

@@ -42,7 +42,7 @@ public:
         : trace_(options.trace), A_(A, columns), comm_(A.comm()) {
         if (M) M_.emplace(*M, A_);
         if (may_be_one_kernel<T>(parse_spec(options.method).name) && columns == 1 && A.comm().size() == 1 &&
-            A.local_rows() > 0 && !options.trace && !options.monitor && !options.true_history &&
+            A.local_rows() > 0 && !options.trace && !options.monitor && !options.true_history && !options.checkpoint &&
             WithinKernels<D>::wanted(A.local_rows()))
             A_.set_within_kernels(&within_.emplace(A));
         solver_.emplace(A.comm(), A_, M_ ? AnyOperator<T>(*M_) : AnyOperator<T>(), A.local_rows(), columns, options);

@@ -32,7 +32,8 @@ Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
     const bool fits = complaint.empty();
     if (!fits) V_.refuse();
     Scalars<T> bb = V_.scalars(), xx = V_.scalars();
-    if (options_.zero_guess) {
+    const bool zero_guess = options_.zero_guess && !resumes_;
+    if (zero_guess) {
         if (fits) V_.clear(x_);
         auto [square] = fits ? V_.start(r <<= b_, dot(r, r)).wait() : V_.start(dot(r, r)).wait();
         bb = square;
@@ -52,7 +53,7 @@ Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
     if (null_space() && !x_is_zero_) null_space().take_out_of(x_);
     if (orthogonal_to_range()) bb = project();
     if (!x_is_zero_) return exact_squares(r);
-    if (!options_.zero_guess) V_.clear(x_);
+    if (!zero_guess) V_.clear(x_);
     return bb;
 }
 

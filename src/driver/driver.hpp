@@ -101,6 +101,7 @@ private:
     bool interrupted() const { return V_.interrupted() || recorder_.stopped(); }
 
     void begin(const std::string& complaint);
+    void go_on_from(const Snapshot& from, const std::string& complaint);
     Scalars<T> first_residual(const std::string& complaint);
     void set_targets(const Scalars<T>& bb);
     void set_target(int j, double goal, double norm);
@@ -151,7 +152,7 @@ private:
     const Method* method_;
     Options method_options_;
     bool transposed_ = false, x_is_zero_ = false, residual_is_known_ = false, fell_back_ = false;
-    bool in_single_ = false;
+    bool in_single_ = false, resumes_ = false;
     bool poisoned_ = false;       // the workspace may hold values that are not finite
     PerIteration per_iteration_;  // of the method asked for, once another has taken over
 };

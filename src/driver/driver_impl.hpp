@@ -79,6 +79,7 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
         });
     }
     recorder_.tell(options.monitor);
+    stop_.checkpoints().keep_in(options.checkpoint);
     if constexpr (std::same_as<T, double>)
         if (asked.in_single)
             single_ = std::make_unique<InSingle>(V_, A_given_, M_given_, most_vectors(static_cast<bool>(M)),
@@ -122,10 +123,14 @@ const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, b
 
 template <class T>
 void Solver<T>::Driver::begin(const std::string& complaint) {
+    std::optional<Snapshot> from;
+    if (options_.checkpoint) from = std::exchange(options_.checkpoint->from, std::nullopt);
+    resumes_ = from.has_value();
     std::ranges::fill(progress_, Column{});
-    columns_.reset(options_.max_iterations);
+    columns_.reset(options_.max_iterations, resumes_ ? from->iteration : 0);
     recorder_.reset();
     stop_.reset();
+    result_.resumed_after = columns_.iteration();
     result_.vectors = 0;
     result_.verified = true;
     result_.projected = false;
@@ -137,12 +142,36 @@ void Solver<T>::Driver::begin(const std::string& complaint) {
     method_options_ = asked_options_;
     if (poisoned_) V_.clear_workspace();
     poisoned_ = false;
+    if (from) go_on_from(*from, complaint);
+    if (complaint.empty()) stop_.checkpoints().begin(std::move(from), x_);
 
     squares_ = first_residual(complaint);
     residual_is_known_ = true;
     for (int j = 0; j < V_.width(); ++j) columns_[j].initial = std::sqrt(double{real_part(squares_[j])});
     take(squares_);
     recorder_.iteration_done();
+}
+
+/// Checks that it is of such a system. The method goes on that ran.
+template <class T>
+void Solver<T>::Driver::go_on_from(const Snapshot& from, const std::string& complaint) {
+    const std::size_t size = b_.size() * sizeof(Number<T>) / sizeof(double);
+    agree(V_.comm(), [&] {
+        const bool fits = !from.vectors.empty() &&
+                          std::ranges::all_of(from.vectors, [&](const auto& values) { return values.size() == size; });
+        if (complaint.empty() && !fits)
+            throw InputError(
+                fmt::format("the checkpoint is of another system: it has {} numbers in x on rank {}, not {}",
+                            from.vectors.empty() ? 0 : from.vectors.front().size(), V_.comm().rank(), size));
+    });
+    recorder_.event(fmt::format("going on from a checkpoint of {}", from.loop));
+    const Method& after = next(*asked_, asked_options_);
+    for (const Method* method : {&after, &find_method(after.classic)}) {
+        if (from.loop != method->name || from.loop == asked_->name || in_single_) continue;
+        method_ = method;
+        method_options_ = options_for(spec_, *method);
+        return;
+    }
 }
 
 template <class T>
@@ -163,6 +192,7 @@ void Solver<T>::Driver::attempt(bool stuck) {
         else if constexpr (std::same_as<T, double>)
             single_->run(*method_, method_options_, stuck, residual_vector(), x_);
     }
+    stop_.checkpoints().end_run();
     recorder_.end_run();
     if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
     result_.vectors = std::max(result_.vectors, in_single_ ? single_->vectors_taken() : V_.workspace().taken());
@@ -170,12 +200,15 @@ void Solver<T>::Driver::attempt(bool stuck) {
     for (const auto& column : columns_)
         poisoned_ = poisoned_ || (column.state == State::broken && column.reason == Status::not_finite);
     verify();
+    if (in_single_ && unfinished())
+        stop_.tell_checkpoint(stop_.checkpoints().between_runs(options_.method, method_->name, x_, interrupted()));
 }
 
 template <class T>
 void Solver<T>::Driver::run_in_double(bool stuck) {
     stop_.begin(method_options_, stuck,
                 residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt, squares_);
+    stop_.checkpoints().begin_run(options_.method, method_->name, x_);
     text_of<T> (*method_)(V_, A(), M(), b_, x_, stop_);
 }
 

@@ -26,7 +26,8 @@ int severity(Status status) {
 template <class T>
 PerIteration Solver<T>::Driver::per_iteration() const {
     const int steady = recorder_.steady_iterations();
-    if (steady == 0) return PerIteration(V_.ledger().at(Phase::iteration), columns_.iteration());
+    if (steady == 0)
+        return PerIteration(V_.ledger().at(Phase::iteration), columns_.iteration() - result_.resumed_after);
     PerIteration result(recorder_.steady(), steady);
     result.wall = recorder_.steady_seconds() / steady;
     return result;

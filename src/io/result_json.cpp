@@ -145,6 +145,7 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                         {"converged", result.converged()},
                         {"verified", result.verified},
                         {"iterations", result.iterations},
+                        {"resumed_after", result.resumed_after},
                         {"columns_detail", columns_of(result)},
                         {"relative_residual", number(result.relative_residual())},
                         {"seconds",

@@ -8,6 +8,7 @@
 
 #include "candidates.hpp"
 #include "local_trial.hpp"
+#include "moved_checkpoint.hpp"
 #include "stretto/driver/registry.hpp"
 
 namespace stretto {
@@ -112,6 +113,9 @@ void AutomaticSolver::make(int iterations_left, bool zero_guess) {
     options.max_iterations = iterations_left;
     options.zero_guess = zero_guess;
     options.monitor = [this](const IterationInfo& info) { return (*watch_)(info); };
+    if (options.checkpoint)
+        options.checkpoint->precond =
+            identity_of(parts_->options.precond, parts_->options.prepare, parts_->comm.size());
     const auto& A = parts_->prepared->matrix();
     const auto& M = parts_->preconditioner;
     solver_.emplace(parts_->comm, A, M.get() ? AnyOperator<double>(M) : AnyOperator<double>(), A.local_rows(), columns_,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "moved_checkpoint.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/check.hpp"
@@ -91,6 +92,7 @@ std::string ComplexSystem::chosen(const std::string& text) const {
 Result ComplexSystem::solve(MultiVector<const Complex> b, MultiVector<Complex> x, SolveOptions options) const {
     options.method = chosen(options.method);
     options.threads = A_->threads();
+    if (options.checkpoint) options.checkpoint->precond = identity_of(precond_, "", comm_->size());
     const auto by = M_ ? AnyOperator<Complex>(*M_) : AnyOperator<Complex>();
     auto result = stretto::solve<Complex>(*comm_, *A_, by, b, x, options);
     if (!result.passed()) result.next = next_steps(options.method, precond_, result.status);

@@ -6,6 +6,7 @@
 
 #include "automatic_solver.hpp"
 #include "linear_system_parts.hpp"
+#include "moved_checkpoint.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/system/advice.hpp"
 
@@ -41,6 +42,11 @@ SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int
              .prepare = parts.options.prepare,
              .ranks = parts.comm.size(),
              .null_space = parts.options.null_space} {
+    if (options_.checkpoint && parts.prepared->moved()) {
+        checkpoint_ = std::make_shared<MovedCheckpoint>(*options_.checkpoint, parts.prepared,
+                                                        parts.partition.rows(parts.comm.rank()));
+        options_.checkpoint = checkpoint_.get();
+    }
     const bool open = options_.method == automatic || parts.chosen_precond;
     if (open && parts.options.device)
         throw InputError(
@@ -99,6 +105,10 @@ void SystemSolver::set_tolerances(double rtol, double atol, int max_iterations) 
 const Result& SystemSolver::run(MultiVector<const double> b, MultiVector<double> x, bool transposed) {
     parts_->check_vectors(b, x, columns_);
     follow_values();
+    if (checkpoint_) checkpoint_->begin(columns_);
+    if (options_.checkpoint)
+        options_.checkpoint->precond =
+            identity_of(parts_->options.precond, parts_->options.prepare, parts_->comm.size());
     const auto& prepared = *parts_->prepared;
     last_ = nullptr;
     const auto solve = [&](MultiVector<const double> of, MultiVector<double> to) -> const Result& {

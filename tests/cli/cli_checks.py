@@ -11,7 +11,7 @@ NUMBER = (int, float)
 FIELDS = {
     "stretto": str, "method": str, "options": str, "precond": str, "formulation": str, "problem": str,
     "rows": int, "nonzeros": int, "columns": int, "scalar": str, "ranks": int, "threads": int, "instruction_set": str, "device": str,
-    "status": str, "converged": bool, "iterations": int, "columns_detail": list, "relative_residual": NUMBER,
+    "status": str, "converged": bool, "iterations": int, "resumed_after": int, "columns_detail": list, "relative_residual": NUMBER,
     "seconds": dict, "per_iteration": dict, "events": list,
     "prepare": str, "precond_bytes": NUMBER, "structure": dict, "null_space": (dict, type(None)),
     "partition": dict, "storage": (dict, type(None)),

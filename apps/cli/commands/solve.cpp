@@ -59,6 +59,12 @@ void add(CLI::App& app, SparseArguments& solve) {
             "A file of stretto machine: auto chooses by its times, the same in every run; else, keep what is measured "
             "of "
             "the machine in this JSON file");
+    app.add_option("--checkpoint", solve.checkpoint,
+                   "Keep what a solve can go on from in this file, now and then and when it is interrupted: "
+                   "FILE[,every=10min], or 30s, 1h; every=500: iterations");
+    app.add_option("--resume", solve.resume,
+                   "Go on from the checkpoint in this file, on any number of ranks, with its method and preconditioner "
+                   "where none are named");
     app.add_option("--trial-budget", solve.trial_budget,
                    "What auto may take for trials before it chooses, as a part of what the solve is expected to take")
         ->check(number(0, 1, "a part from 0 to 1"))
@@ -85,8 +91,13 @@ void add(CLI::App& app, SparseArguments& solve) {
         ->capture_default_str();
 }
 
-/// What nobody asked for is chosen.
-SparseArguments with_defaults(SparseArguments arguments) {
+/// Collective. What nobody asked for is that of the checkpoint, or chosen.
+SparseArguments with_defaults(const Comm& comm, SparseArguments arguments) {
+    if (!arguments.resume.empty() && arguments.methods.empty()) {
+        const auto kept = read_checkpoint_header(comm, arguments.resume);
+        arguments.methods.push_back(kept.method);
+        if (arguments.precond.empty()) arguments.precond = kept.precond.substr(0, kept.precond.find(' '));
+    }
     if (arguments.precond.empty()) arguments.precond = arguments.methods.empty() ? automatic : "none";
     if (arguments.methods.empty()) arguments.methods.emplace_back(automatic);
     if (arguments.scalar != "single") return arguments;
@@ -109,6 +120,7 @@ Plan check(const Comm& comm, const SparseArguments& arguments) {
     plan.solutions = files_of_methods(plan.methods, "--solution", arguments.solution);
     std::vector<std::string> outputs{arguments.history, arguments.plot, arguments.trace};
     std::ranges::copy(plan.solutions, std::back_inserter(outputs));
+    if (!arguments.checkpoint.empty()) outputs.push_back(parse_checkpoint(arguments.checkpoint).path);
     check_outputs(comm, {file_of_problem(arguments.problem), arguments.rhs, arguments.guess, arguments.null_space},
                   arguments.json, outputs);
     plan.plot = make_plot(comm, arguments);
@@ -202,9 +214,9 @@ void check_complex(const SparseArguments& arguments) {
 }
 
 int run(const Context& context, const SparseArguments& given) {
-    const SparseArguments arguments = with_defaults(given);
-    ChosenComm chosen(*context.mpi, arguments.comm);
+    ChosenComm chosen(*context.mpi, given.comm);
     Comm& comm = chosen.get();
+    const SparseArguments arguments = with_defaults(comm, given);
     Plan plan = check(comm, arguments);
     const auto machine = known_machine(comm, arguments.comm.machine);
     const Device* device = nullptr;
@@ -266,6 +278,7 @@ int run(const Context& context, const SparseArguments& given) {
     const Index rows = system.local_rows();
     std::ranges::move(remarks_on_b(system, {b.values.data(), rows, columns}, arguments),
                       std::back_inserter(info.remarks));
+    const auto checkpoint = make_checkpoint(comm, arguments, rows);
     Report report(std::move(info));
     return solve_methods(comm, arguments, plan.methods,
                          {.solve =
@@ -276,7 +289,8 @@ int run(const Context& context, const SparseArguments& given) {
                           .guess = std::move(guess.values),
                           .threads = threads,
                           .interrupt = context.interrupt,
-                          .least_squares = wants_least_squares(arguments)},
+                          .least_squares = wants_least_squares(arguments),
+                          .checkpoint = checkpoint.get()},
                          report, line, plan.plot,
                          {.review =
                               [&](const AskedMethod& method, Result& result, const std::vector<double>&) {

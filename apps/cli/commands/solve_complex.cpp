@@ -116,6 +116,7 @@ int solve_complex(const Context& context, Comm& comm, const SolveArguments& argu
     given("--solution", arguments.solution, usual.solution);
 
     const Index rows = system.matrix().local_rows();
+    const auto checkpoint = make_checkpoint(comm, arguments, rows);
     Report report(std::move(info));
     return solve_methods(
         comm, arguments, plan.methods,
@@ -125,7 +126,8 @@ int solve_complex(const Context& context, Comm& comm, const SolveArguments& argu
              },
          .guess = std::move(guess),
          .threads = threads,
-         .interrupt = context.interrupt},
+         .interrupt = context.interrupt,
+         .checkpoint = checkpoint.get()},
         report, line, plan.plot,
         {.review = {},
          .keep =

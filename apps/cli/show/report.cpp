@@ -134,7 +134,7 @@ void Report::keep_history(const Result& result) {
         }
     };
     for (std::size_t i = 0; i < result.history.size(); i += columns) {
-        history_ += fmt::format("\n{}", i / columns + 1);
+        history_ += fmt::format("\n{}", static_cast<std::size_t>(result.resumed_after) + i / columns + 1);
         row(result.history, i);
         row(result.true_history, i);
     }

@@ -83,11 +83,11 @@ public:
     /// Whether another column than this one is active.
     bool others_active(int j) const { return std::ranges::count_if(columns_, active_one) > (active(j) ? 1 : 0); }
 
-    /// A new solve.
-    void reset(int max_iterations) {
+    /// A new solve, or one that goes on after so many iterations.
+    void reset(int max_iterations, int done = 0) {
         std::ranges::fill(columns_, Column{});
         limit_ = max_iterations;
-        iteration_ = run_start_ = 0;
+        iteration_ = run_start_ = done;
         run_ = -1;
     }
     /// Another run of a loop. Column j takes part from the true residual start(j); one without (NaN) is done.

@@ -61,8 +61,9 @@ public:
     void keep_true_history(std::function<ScalarsOf<Y>()> squares) { true_squares_ = std::move(squares); }
     void tell(Monitor monitor) { monitor_ = std::move(monitor); }
 
-    /// A new solve.
+    /// A new solve, or one that goes on.
     void reset() {
+        before_ = columns_.iteration();
         sampled_ = steady_ = {};
         sampled_run_ = -1;
         steady_iterations_ = 0;
@@ -72,7 +73,7 @@ public:
         loop_ = {};
         products_ = {};
         booked_ = {};
-        booked_iterations_ = 0;
+        booked_iterations_ = before_;
         booked_at_ = Clock::now();
         events_.clear();
         history_.clear();
@@ -133,19 +134,20 @@ public:
 
     /// After an iteration, and before the first.
     void iteration_done() {
-        const int done = columns_.iteration();
-        if (done > 0) {
+        const int iteration = columns_.iteration();
+        const bool first = iteration == before_;
+        if (!first) {
             classify();
             book();
         }
-        if (keep_history_ && done > 0)
+        if (keep_history_ && !first)
             for (const auto& column : columns_) history_.push_back(column.recursive * column.unit);
         if (!monitor_) return;
-        IterationInfo info{done, 0, 0, residuals_};
+        IterationInfo info{iteration, 0, 0, residuals_};
         const bool ended = !columns_.any_active();
         for (int j = 0; j < columns_.size(); ++j) {
             const auto& column = columns_[j];
-            const double residual = done > 0 ? column.recursive : column.initial, relative = residual / column.norm_b;
+            const double residual = first ? column.initial : column.recursive, relative = residual / column.norm_b;
             residuals_[static_cast<std::size_t>(j)] = residual * column.unit;
             if ((ended || columns_.active(j)) && relative > info.relative_residual) {
                 info.relative_residual = relative;
@@ -240,7 +242,7 @@ private:
     bool warm_up_ = false;
     std::pair<std::int64_t, std::int64_t> products_;  // of the set-up and of iterations, at the last iteration
     Counts booked_;
-    int booked_iterations_ = 0;
+    int booked_iterations_ = 0, before_ = 0;  // iterations of the solve that this one goes on from
     Clock::time_point booked_at_;
     std::vector<Event> events_;
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "stretto/convergence/checkpoints.hpp"
 #include "stretto/convergence/columns.hpp"
 #include "stretto/convergence/kept.hpp"
 #include "stretto/convergence/recorder.hpp"
@@ -29,7 +30,7 @@ public:
     using State = Columns::State;
 
     Verdict(Space<T>& V, Columns& columns, Recorder<Number<T>>& recorder, Kept& kept)
-        : V_(V), columns_(columns), recorder_(recorder), kept_(kept) {}
+        : V_(V), columns_(columns), recorder_(recorder), kept_(kept), checkpoints_(V, columns) {}
 
     /// x has been updated k times in this run of the loop; rr are the squared norms of its recursive
     /// residuals. True: leave. Called once per iteration, at the same place of each.
@@ -39,6 +40,7 @@ public:
         if (k > 0) recorder_.measure_true();
         classify(rr);
         if (k > 0) recorder_.iteration_done();
+        between_iterations();
         return leave();
     }
 
@@ -98,6 +100,7 @@ public:
             }
             column.recursive = std::isfinite(residual) ? residual : column.recursive;
         }
+        between_iterations();
         return leave();
     }
     /// Counts what a method did in its last n iterations, since `start`, when its counts were `before`.
@@ -164,6 +167,7 @@ public:
     /// The direction of the method that handed over to this one, zero in the columns that have none. False: there is
     /// none.
     bool take_direction(MultiVector<T> p) {
+        if (take_directions(Panel<T>(p)) > 0) return true;
         if (!std::exchange(has_direction_, false)) return false;
         V_.run(p <<= direction_);
         V_.clear_frozen(p);
@@ -187,6 +191,17 @@ public:
         return squares_;
     }
 
+    /// What an iteration begins with beside x: vectors and coefficients, said before the loop. Snapshots have it as it
+    /// is where stop(k, rr) is asked, and a solve that goes on from one has it from there. True: it has.
+    template <class... State>
+    bool checkpoint(State&... state) {
+        return checkpoints_.of(state...);
+    }
+    /// The same where a loop that begins anew from x and its last directions keeps its Krylov space.
+    void checkpoint_directions(const Panel<T>& P) { checkpoints_.of_directions(P); }
+    /// Those of the solve that this one goes on from, the last ones where there are more. Returns how many.
+    int take_directions(const Panel<T>& P) { return checkpoints_.take_directions(P); }
+
     bool active(int j) const { return columns_.active(j); }
     const Columns& columns() const { return columns_; }
 
@@ -206,7 +221,7 @@ public:
     /// The run before this one got nowhere: start from another shadow vector.
     bool fresh_shadow() const { return fresh_shadow_; }
     /// 0 for the first run of a solve.
-    int run() const { return columns_.run(); }
+    int run() const { return checkpoints_.runs_before() + columns_.run(); }
 
     /// The value of one of the method's options (registry row).
     double option(std::string_view option_name) const { return options_.number(option_name); }
@@ -242,6 +257,10 @@ public:
     std::optional<Scalars<T>> recomputed() const { return has_restarted_ ? std::optional(restarted_) : std::nullopt; }
     /// A new solve.
     void reset() { has_direction_ = false; }
+    Checkpoints<T>& checkpoints() { return checkpoints_; }
+    void tell_checkpoint(const std::string& failed) {
+        if (!failed.empty()) event("no checkpoint: " + failed);
+    }
     /// Where a method that hands over leaves its last direction.
     void keep_direction(MultiVector<T> direction) { direction_ = direction; }
 
@@ -253,6 +272,10 @@ private:
             const auto [state, reason] = column.judge(real_part(rr[j]), columns_.iteration(), patience_);
             if (state != State::active) end(j, state, reason);
         }
+    }
+
+    void between_iterations() {
+        tell_checkpoint(checkpoints_.between_iterations(V_.interrupted() || recorder_.stopped()));
     }
 
     template <class Holds>
@@ -280,6 +303,7 @@ private:
     Columns& columns_;
     Recorder<Number<T>>& recorder_;
     Kept& kept_;
+    Checkpoints<T> checkpoints_;
     Options options_{Spec{}, {}};
     int patience_ = 0;
     bool fresh_shadow_ = false, has_direction_ = false, squares_are_known_ = false, has_restarted_ = false;

@@ -52,6 +52,7 @@ struct NextStep {
 struct Result {
     Status status = Status::max_iterations;  ///< converged, or the status of the first column that is not
     int iterations = 0;                      ///< over all attempts
+    int resumed_after = 0;                   ///< of them, those of the solve that this one went on from
     std::vector<ColumnResult> columns;
     std::vector<Event> events;
     std::vector<Part> parts;  ///< what its iterations were, in the order of the first of each

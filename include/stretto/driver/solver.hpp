@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "stretto/convergence/checkpoint.hpp"
 #include "stretto/convergence/recorder.hpp"
 #include "stretto/driver/null_space.hpp"
 #include "stretto/driver/result.hpp"
@@ -40,6 +41,7 @@ struct SolveOptions {
     const std::atomic<bool>* interrupt = nullptr;  ///< raise it on any rank to end all at the next iteration
     Trace* trace = nullptr;                        ///< filled with what runs when; see Trace
     Monitor monitor{};                             ///< told of iteration 0 and of every later one; may end the solve
+    Checkpoint* checkpoint = nullptr;              ///< kept while it solves, and what it goes on from; it must stay
 };
 
 template <class T>

@@ -20,8 +20,9 @@
 namespace stretto {
 
 /// What the sums of one space share: buffers that stay where they are until a sum is read and are then used
-/// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop or
-/// refuses what it was given (every sum carries that in one number, so that all ranks learn of it at the same wait).
+/// again, the account they are booked in, the columns that are frozen, and whether any rank was asked to stop, asks for
+/// a snapshot or refuses what it was given (every sum carries that in one number, so that all ranks learn of it at the
+/// same wait).
 struct SumState final : LateSums {
     struct Slot {
         std::vector<double> mine{}, total{};
@@ -75,10 +76,12 @@ struct SumState final : LateSums {
         slot.posted = Clock::now();
     }
 
-    // What a rank adds to the number: more than all ranks' interrupts together is a refusal.
-    static constexpr double interrupt = 1, refusal = 0x1p40;
+    // What a rank adds to the number: more than all ranks' interrupts together is rank 0's wish for a snapshot, and
+    // more than that a refusal.
+    static constexpr double interrupt = 1, snapshot = 0x1p30, refusal = 0x1p40;
     void take_signals(double sum) {
-        interrupted = interrupted || std::fmod(sum, refusal) > 0;
+        interrupted = interrupted || std::fmod(sum, snapshot) > 0;
+        asked = asked || std::fmod(sum, refusal) >= snapshot;
         refused = refused || sum >= refusal;
     }
 
@@ -105,7 +108,7 @@ struct SumState final : LateSums {
     std::function<void(const double*)> arrive;
     std::vector<Slot*> late;  // not posted yet, oldest first
     std::vector<int> frozen;
-    bool interrupted = false, refused = false;
+    bool interrupted = false, asked = false, refused = false;
     std::deque<Slot> slots;  // a deque never moves its elements
 };
 

@@ -98,6 +98,10 @@ public:
     /// wait.
     void watch(const std::atomic<bool>* interrupt) { interrupt_ = interrupt; }
     bool interrupted() const { return sums_->interrupted; }
+    /// Rank 0 wishes for a snapshot; all ranks know at the next wait, until it is answered.
+    void ask() { asks_ = true; }
+    bool asked() const { return sums_->asked; }
+    void answered() { sums_->asked = false; }
     /// Says of what this rank was given that it is wrong; all ranks know at the next wait.
     void refuse() { refuses_ = true; }
     bool refused() const { return sums_->refused; }
@@ -145,7 +149,7 @@ public:
     /// A new solve: an empty account.
     void reset() {
         sums_->ledger = {};
-        sums_->interrupted = sums_->refused = refuses_ = false;
+        sums_->interrupted = sums_->asked = sums_->refused = asks_ = refuses_ = false;
     }
 
 private:
@@ -178,7 +182,8 @@ private:
         auto& slot = sums_->take(size + 1);
         work(slot.mine.data());
         const bool interrupts = interrupt_ && interrupt_->load(std::memory_order_relaxed);
-        slot.mine[size] = interrupts * SumState::interrupt + refuses_ * SumState::refusal;
+        slot.mine[size] = interrupts * SumState::interrupt + std::exchange(asks_, false) * SumState::snapshot +
+                          refuses_ * SumState::refusal;
         ++ledger().now().reductions;
         ledger().step(Step::start, count_dots<Said::unguarded>(statements...), slot.number);
         return InFlight<T, K>(*sums_, slot, count);
@@ -245,7 +250,7 @@ private:
     Workspace<T> workspace_;
     Arena memory_;
     const std::atomic<bool>* interrupt_ = nullptr;
-    bool refuses_ = false;
+    bool asks_ = false, refuses_ = false;
 };
 
 /// The next K vectors of a space: auto [r, p, s] = vectors<3>(V);

@@ -20,6 +20,7 @@ constexpr void bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     stop.initial_residual(A, b, x, r);
     auto [norm_r0, rho] = shadow(V, r, r0, stop);
     V.run(p <<= r + beta * p);
+    stop.checkpoint(r, r0, p, rho, norm_r0);
     if (stop.unless_nonzero(rho)) return;
 
     for (int k = 1;; ++k) {

@@ -21,6 +21,7 @@ constexpr void cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
     auto [resumed, alpha, gamma_old] = resume(V, A, r, u, p, s, stop);
     auto beta = gamma / gamma_old;
     V.run(p <<= u + beta * p);
+    stop.checkpoint(r, p, gamma);
 
     for (int k = 1; !stop.unless_positive(gamma, Status::indefinite_preconditioner); ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);

@@ -131,6 +131,7 @@ void deep_pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
     const int deepest = static_cast<int>(stop.option("l"));
     Pipeline<T> pipeline(V, M, deepest);
     PipelineLives<T> lives(V, stop);
+    stop.checkpoint_directions(Panel<T>(pipeline.p));
     while (!enter(V, A, M, b, x, stop, pipeline, lives) && run_pipeline(V, A, M, b, x, stop, pipeline, lives)) {
         if (lives.gives_up()) make_orthogonal(V, A, b, x, pipeline);
         if (lives.end(deepest, pipeline.p)) return;

@@ -29,9 +29,15 @@ void flexible_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mult
 
     stop.initial_residual(A, b, x, r);
     auto [ur] = V.start(u <<= M * r, dot(u, r)).wait();
+    const int earlier = stop.take_direction(d[0]) ? 1 : 0;
+    if (earlier > 0) {
+        auto [dAd, us] = V.start(s[0] <<= A * d[0], dot(d[0], s[0]), dot(u, s[0])).wait();
+        ds[0] = dAd;
+        beta[0] = us / dAd;
+    }
     for (int k = 1; !stop.unless_positive(ur, Status::indefinite_preconditioner); ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);
-        const int before = std::min(k - 1, m);
+        const int before = std::min(k - 1 + earlier, m), last = std::min(k + earlier, m);
         V.run(d[k] <<= u,
               each<most_directions>(before, [&](int j) { return d[k] <<= d[k] - beta[k - 1 - j] * d[k - 1 - j]; }));
         auto [dAd, dr] = V.start(s[k] <<= A * d[k], dot(d[k], s[k]), dot(d[k], r)).wait();
@@ -41,11 +47,10 @@ void flexible_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mult
         V.run(x <<= x + alpha * d[k], r <<= r - alpha * s[k]);
         M.apply(r, u);
         const auto dots =
-            V.start(
-                 dot(u, r), dot(r, r), each<most_directions>(std::min(k, m), [&](int j) { return dot(u, s[k - j]); }))
-                .wait();
+            V.start(dot(u, r), dot(r, r), each<most_directions>(last, [&](int j) { return dot(u, s[k - j]); })).wait();
         ur = dots[0];
-        for (int j = 0; j < std::min(k, m); ++j) beta[k - j] = dots[static_cast<std::size_t>(j) + 2] / ds[k - j];
+        for (int j = 0; j < last; ++j) beta[k - j] = dots[static_cast<std::size_t>(j) + 2] / ds[k - j];
+        stop.checkpoint_directions(Panel<T>(d[k]));
         if (stop(k, dots[1])) break;
     }
 }

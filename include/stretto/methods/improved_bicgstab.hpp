@@ -23,6 +23,7 @@ void improved_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M
     V.clear(z, v, q, vh);
     stop.initial_residual(A, b, x, r);
     auto [norm_r0, rho_new] = shadow(V, r, r0, stop);
+    stop.checkpoint(r, r0, z, v, vh, q, rho_new, rho, alpha, omega, tau, pi, norm_r0);
     A.apply_transpose(r0, M ? t : f0);
     M.apply_transpose(t, f0);
     M.apply(r, rh);

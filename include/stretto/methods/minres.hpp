@@ -30,6 +30,7 @@ void minres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVect
     auto c = one, c_last = one, s = V.scalars(), s_last = V.scalars();
     NaturalNorm<T> norm(square, rr, stop);
     V.run(v <<= (one / gamma) * v, when(M, z <<= (one / gamma) * z));
+    stop.checkpoint(v, v_last, z, w, w_last, gamma, eta, c, c_last, s, s_last);
 
     for (int k = 1;; ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);

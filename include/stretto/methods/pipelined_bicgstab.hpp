@@ -29,24 +29,31 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
     auto qh = M ? V.vector() : q;
     auto zh = M ? V.vector() : z;
     auto wh = M ? V.vector() : w;
-    auto beta = V.scalars(), omega = V.scalars();
+    auto alpha = V.scalars(), beta = V.scalars(), omega = V.scalars();
     constexpr double harmless = 0.1;  // of the tolerance: such a gap is let be, for a replacement delays convergence
     const bool product_in_flight = A.finishes_later();
     Pending gather;  // of v, and of t
 
     stop.initial_residual(A, b, x, r);
     auto [norm_r0, rho] = shadow(V, r, r0, stop);
+    auto rr = stop.initial_squares(r);
+    stop.checkpoint(r, r0, ph, sh, s, z, zh, v, alpha, omega, rho, norm_r0);
+    if (stop.unless_nonzero(rho)) return;
     M.apply(r, rh);
     A.apply(rh, w);
-    auto start = V.start(dot(r0, w));
+    auto more = V.start(dot(r0, r), dot(r0, z), dot(r0, w), dot(r0, s));
     M.apply(w, wh);
     gather = A.start(wh, t);
-    auto [sigma0] = start.wait();
-    if (stop.unless_nonzero(rho) || stop.unless_nonzero(sigma0)) return;
-    auto alpha = rho / sigma0;
 
     for (int k = 1;; ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);
+        auto [rho_new, psi, sigma, delta] = more.wait();
+        beta = (alpha / omega) * (rho_new / rho);
+        rho = rho_new;
+        const auto denominator = sigma + beta * delta - beta * omega * psi;
+        if (stop.unless_nonzero(rho, sqrt(rr) * norm_r0) || stop.unless_nonzero(denominator)) break;
+        alpha = rho / denominator;
+
         const auto directions = group(ph <<= rh + beta * (ph - omega * sh),
                                       when(M, sh <<= wh + beta * (sh - omega * zh)),
                                       when(M, qh <<= rh - alpha * sh),
@@ -72,7 +79,7 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
         if (!product_in_flight) product_with_z();
         auto [theta, phi, pi] = dots.wait();
         omega = stabiliser(theta, phi, pi, stop);
-        const auto rr = pi - conjugate(omega) * (2 * theta - omega * phi);
+        rr = pi - conjugate(omega) * (2 * theta - omega * phi);
 
         const auto advance = group(x <<= x + alpha * ph + omega * qh, r <<= q - omega * y);
         const auto next_rh = rh <<= qh - omega * (wh - alpha * zh);
@@ -94,13 +101,13 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
             std::ignore = stop(k, rr);
             break;
         }
-        auto more = V.start(when(M && !product_in_flight, next_rh),
-                            when(M && !product_in_flight, advance),
-                            when(!product_in_flight, next_w),
-                            dot(r0, r),
-                            dot(r0, z),
-                            dot(r0, w),
-                            dot(r0, s));
+        more = V.start(when(M && !product_in_flight, next_rh),
+                       when(M && !product_in_flight, advance),
+                       when(!product_in_flight, next_w),
+                       dot(r0, r),
+                       dot(r0, z),
+                       dot(r0, w),
+                       dot(r0, s));
         if (stop(k, rr) || stop.unless_nonzero(omega)) break;
         const auto hides = [&] {
             const auto own = V.ledger().enter(Phase::iteration);
@@ -127,12 +134,6 @@ void pipelined_bicgstab(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& 
                 stop.event("residual replaced");
             }
         }
-        auto [rho_new, psi, sigma, delta] = more.wait();
-        beta = (alpha / omega) * (rho_new / rho);
-        rho = rho_new;
-        const auto denominator = sigma + beta * delta - beta * omega * psi;
-        if (stop.unless_nonzero(rho, sqrt(rr) * norm_r0) || stop.unless_nonzero(denominator)) break;
-        alpha = rho / denominator;
     }
 }
 

@@ -192,8 +192,11 @@ void pipelined_s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>&
         M.apply(AS[0], ahead.W[0]);
         largest.bound = ahead.bound = first_bound(V, S[0], AS[0], ahead.W[0]);
     }
-    ahead.begin();
-    int last = 0, losses = 0, checked = 0, recomputed = 0;
+    int last = stop.take_directions(ahead.P()), losses = 0, checked = 0, recomputed = 0;
+    if (last > 0)
+        ahead.recompute(last);
+    else
+        ahead.begin();
     for (int k = 0, n = 0;; k += n) {
         const Counts before = V.ledger().at(Phase::iteration);
         const auto began = Clock::now();
@@ -221,6 +224,7 @@ void pipelined_s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>&
             block.measured(n, rr);
         }
         bool leave = false;
+        stop.checkpoint_directions(ahead.P().part(0, last));
         for (int j = 1; j <= n && !leave; ++j) leave = stop(k + j, block.norms(j));
         if (leave) break;
 

@@ -30,8 +30,9 @@ constexpr void predict_and_recompute_cg(Space<T>& V, const LinearMap<T>& A, cons
         auto [nu] = V.start(dot(r_, r)).wait();
         beta = nu / nu_old;
     }
+    const int first = stop.checkpoint(r, r_, p, s, s_, w, w_, u, u_, alpha, beta) ? 1 : 0;
 
-    for (int k = 0;; ++k) {
+    for (int k = first;; ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);
         auto dots = V.start(x <<= x + alpha * p,
                             r <<= r - alpha * s,
@@ -49,13 +50,13 @@ constexpr void predict_and_recompute_cg(Space<T>& V, const LinearMap<T>& A, cons
         A.apply(r_, w);
         M.apply(w, w_);
         auto [mu, delta, gamma, nu, rr] = dots.wait();
-        if (stop(k, rr) || stop.unless_positive(nu, Status::indefinite_preconditioner) ||
-            stop.unless_positive(mu, Status::indefinite_matrix))
-            break;
         alpha = nu / mu;
         beta = (nu - Number<T>{2} * alpha * delta + alpha * alpha * gamma) / nu;
         for (int j = 0; j < V.width(); ++j)
             beta[j] = std::max(beta[j], Number<T>{});  // rounding, where r̃ all but vanishes
+        if (stop(k, rr) || stop.unless_positive(nu, Status::indefinite_preconditioner) ||
+            stop.unless_positive(mu, Status::indefinite_matrix))
+            break;
     }
 }
 

@@ -24,6 +24,7 @@ constexpr void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const Line
     auto [norm_r0, rho] = shadow(V, r, r0, stop);
     M.apply(r, z);
     V.run(vh <<= z + beta * vh);
+    stop.checkpoint(r, r0, z, vh, rho, norm_r0);
     if (stop.unless_nonzero(rho)) return;
 
     for (int k = 1;; ++k) {

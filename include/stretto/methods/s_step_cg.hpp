@@ -128,6 +128,7 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
             block.measured(n, rr);
         }
         bool leave = false;
+        stop.checkpoint_directions(P.part(std::max(0, last - 1), 1));
         for (int j = 1; j <= n && !leave; ++j) leave = stop(k + j, block.norms(j));
         if (leave) break;
         if (check > 0 && k + n - checked >= check) {

@@ -18,6 +18,7 @@ constexpr void single_reduction_cg(Space<T>& V, const LinearMap<T>& A, const Lin
     auto alpha = V.scalars(), beta = V.scalars(), gamma_old = V.scalars();
 
     stop.initial_residual(A, b, x, r);
+    stop.checkpoint(r, p, s, alpha, gamma_old);
     for (int k = 0;; ++k) {
         const auto phase = V.ledger().enter(Phase::iteration);
         M.apply(r, u);

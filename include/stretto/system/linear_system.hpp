@@ -53,6 +53,7 @@ struct SystemOptions {
 
 class SystemSolver;
 class AutomaticSolver;
+class MovedCheckpoint;
 
 /// A x = b, from a matrix to what solves with it, as `stretto solve` does it: the structure is looked at, a negative
 /// definite matrix changes its sign, rows are scaled, ordered and dealt, the preconditioner is made. None of this is
@@ -210,9 +211,10 @@ private:
     int updates_;  // of the values that the solver has seen
     int columns_;
     Tried tried_;
-    std::shared_ptr<AutomaticSolver> automatic_;  // where something is left to be chosen
-    std::unique_ptr<HostedSolver> solver_;        // where nothing is
-    std::vector<double> b_, x_;                   // where rows have moved; b_ also where the sign has changed
+    std::shared_ptr<MovedCheckpoint> checkpoint_;  // where rows have moved and one was asked for
+    std::shared_ptr<AutomaticSolver> automatic_;   // where something is left to be chosen
+    std::unique_ptr<HostedSolver> solver_;         // where nothing is
+    std::vector<double> b_, x_;                    // where rows have moved; b_ also where the sign has changed
     RowMoves::Packed packed_;
     const Result* last_ = nullptr;
 };

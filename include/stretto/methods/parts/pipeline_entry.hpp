@@ -122,9 +122,9 @@ void make_orthogonal(Space<T>& V, const LinearMap<T>& A, MultiVector<T> b, Multi
 }
 
 /// The way into the pipeline: n iterations of CG in the form of Ghysels and Vanroose, each with its reduction behind a
-/// product, from x and, where a pipeline was left, its last direction p. T comes out of their coefficients, and with it
-/// the largest Ritz value and the shifts. What they leave is v₀, v₋₁, p₋₁ and A v₀, so that the pipeline goes on in the
-/// same Krylov space. True: nothing is left to do.
+/// product, from x and, where a pipeline was left or a checkpoint has it, the last direction p. T comes out of their
+/// coefficients, and with it the largest Ritz value and the shifts. What they leave is v₀, v₋₁, p₋₁ and A v₀, so that
+/// the pipeline goes on in the same Krylov space. True: nothing is left to do.
 template <class T>
 // Long: one loop, with what it begins with.
 bool enter(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVector<T> b, MultiVector<T> x,
@@ -134,7 +134,8 @@ bool enter(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVecto
     const int warmup = static_cast<int>(stop.option("warmup")), l = lives.depth();
     const bool known = std::max(stop.option("lmax"), largest.bound) > 0;
     const int done = stop.columns().iteration() - stop.columns().run_start();
-    const int n = lives.number() == 0 ? (known ? 0 : warmup) : done < warmup ? std::max(warmup, l + 3) : l + 3;
+    const bool again = lives.number() > 0 || stop.take_direction(p);
+    const int n = !again ? (known ? 0 : warmup) : done < warmup ? std::max(warmup, l + 3) : l + 3;
 
     auto& v = basis[0];  // M⁻¹r until it is scaled
     if (!M) u_last = v.last;
@@ -144,7 +145,7 @@ bool enter(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiVecto
     auto alpha = V.scalars(), beta = V.scalars(), rho_last = V.scalars();
     auto link = eta;  // the pivot of T before; alpha is for a p of any length, so its inverse is not that
     const auto one = V.scalars(1);
-    if (lives.number() == 0) {
+    if (!again) {
         stop.initial_residual(A, b, x, r);
         M.apply(r, v.now);
         if (n > 0) A.apply(v.now, w);
