@@ -73,6 +73,7 @@ void Solver<T>::Driver::set_targets(const Scalars<T>& bb) {
             V_.clear_column(x_, j);
         } else if (!(most > smallest_norm && most < largest_norm)) {
             at(j).finished = true;
+            at(j).best = Column::in_x;
             result_of(j).status = Status::not_finite;
             recorder_.event(
                 fmt::format("column {}: the largest |b| is {:.3g}; its square is outside the range of "

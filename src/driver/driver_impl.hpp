@@ -176,7 +176,7 @@ void Solver<T>::Driver::go_on_from(const Snapshot& from, const std::string& comp
 
 template <class T>
 void Solver<T>::Driver::attempt(bool stuck) {
-    if (options_.iterate == Iterate::best) store_best();
+    store_best();
     columns_.begin_run([&](int j) { return at(j).finished ? NAN : at(j).residual; });
     if (columns_.run() > 0) kept_.forget();  // what it learnt did not serve it well
     if (poisoned_) V_.clear_workspace();
@@ -197,6 +197,8 @@ void Solver<T>::Driver::attempt(bool stuck) {
     if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
     result_.vectors = std::max(result_.vectors, in_single_ ? single_->vectors_taken() : V_.workspace().taken());
     V_.take_back();
+    for (int j = 0; j < V_.width(); ++j)
+        if (at(j).finished) restore_best(j);
     for (const auto& column : columns_)
         poisoned_ = poisoned_ || (column.state == State::broken && column.reason == Status::not_finite);
     verify();
@@ -221,12 +223,13 @@ void Solver<T>::Driver::leave_single() {
     V_.grow(most_vectors(static_cast<bool>(M_)));
 }
 
-/// Keeps the best iterates that are in x alone, where the next attempt may lose them.
+/// Keeps the iterates that are in x alone, where the next attempt may lose them: the best ones, and those of columns
+/// that are done, which change where M takes zero to what is not finite.
 template <class T>
 void Solver<T>::Driver::store_best() {
     for (int j = 0; j < V_.width(); ++j) {
         auto& column = at(j);
-        if (column.finished || column.best != Column::in_x) continue;
+        if (column.best != Column::in_x || (!column.finished && options_.iterate == Iterate::last)) continue;
         const bool zero = columns_.run() < 0 && x_is_zero_;
         if (!zero) V_.copy_column(x_, best_x_, j);
         column.best = zero ? Column::zero : Column::in_store;

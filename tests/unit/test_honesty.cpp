@@ -232,6 +232,25 @@ TEST_P(HonestyTest, NotFiniteInput) {
     EXPECT_TRUE(std::isnan(untried.relative_residual()));
 }
 
+TEST_P(HonestyTest, APreconditionerOfNothingFiniteSpoilsNoColumnThatIsDone) {
+    const auto A = problem(comm, "poisson2d:8");
+    struct Spoilt {
+        void apply(MultiVector<double>, MultiVector<double> z) const {
+            for (Index i = 0; i < z.rows(); ++i)
+                for (int j = 0; j < z.columns(); ++j) z(i, j) = NAN;
+        }
+        void apply_transpose(MultiVector<double> r, MultiVector<double> z) const { apply(r, z); }
+        double bytes(int) const { return 0; }
+    };
+    Values b(A, 2, [](Global, int j) { return j == 0 ? 1.0 : 0.0; }), x(A, 2);
+    SolveOptions o;
+    o.method = method.name;
+    const auto result = solve<double>(comm, A, Spoilt{}, b.view(), x.view(), o);
+    EXPECT_NE(result.columns[0].status, Status::converged);
+    EXPECT_EQ(result.columns[1].status, Status::converged);
+    for (const double value : x.data()) EXPECT_EQ(value, 0);
+}
+
 TEST_P(HonestyTest, OverflowInFlightEndsSoon) {
     // Entries so small that steps along x overflow.
     const auto A = matrix(comm, 2, [](Global i, Global j) { return i == j ? 1e-310 : 5e-311; });
