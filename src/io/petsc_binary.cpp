@@ -69,8 +69,12 @@ public:
             const auto sizes = read_indices(found == matrix_class ? 3 : 1);
             if (std::ranges::any_of(sizes, [](Global size) { return size < 0; }))
                 throw InputError(fmt::format("{}: dense matrices are not read: write a sparse one (AIJ)", path_));
+            const Global rows = sizes.front(), nonzeros = found == matrix_class ? sizes.back() : 0;
+            if (std::max(rows, nonzeros) > bytes_)  // nor can it be counted in bytes, perhaps
+                throw InputError(fmt::format("{} is cut off: {} bytes are all, where {} numbers are announced", path_,
+                                             bytes_, std::max(rows, nonzeros)));
             const std::int64_t rest =
-                found == matrix_class ? sizes[0] * index_bytes_ + sizes[2] * (index_bytes_ + 8) : sizes[0] * 8;
+                found == matrix_class ? rows * index_bytes_ + nonzeros * (index_bytes_ + 8) : rows * 8;
             if (rest > bytes_ - file_.tellg())
                 throw InputError(fmt::format("{} is cut off: {} bytes follow where {} are announced", path_,
                                              bytes_ - static_cast<std::int64_t>(file_.tellg()), rest));
@@ -174,11 +178,14 @@ DistributedRows read_petsc_matrix(const Comm& comm, const std::string& path) {
     const auto indices = [&](Global count) { return file->read_indices(count); };
     auto& rows = result->rows;
     rows.start.resize(1);
-    for (const Global nonzeros : dealt<Global>(comm, counts, indices))
-        rows.start.push_back(rows.start.back() + nonzeros);
+    const auto lengths = dealt<Global>(comm, counts, indices);
     agree(comm, [&] {
-        if (!std::ranges::is_sorted(rows.start))
-            throw InputError(fmt::format("{}: a row has less than no nonzeros", path));
+        for (const Global nonzeros : lengths) {
+            if (nonzeros < 0) throw InputError(fmt::format("{}: a row has less than no nonzeros", path));
+            if (nonzeros > sizes[2] - rows.start.back())
+                throw InputError(fmt::format("{} announces {} nonzeros, its rows have more", path, sizes[2]));
+            rows.start.push_back(rows.start.back() + nonzeros);
+        }
     });
     counts = all_gather(comm, rows.start.back());
     if (const Global sum = std::reduce(counts.begin(), counts.end()); sum != sizes[2])
