@@ -262,6 +262,7 @@ std::vector<std::vector<Entry<T>>> Reader::entries(const Partition& partition) {
                 agree(comm_, [&] { place(header_, partition, before, piece); });
                 before += piece.entries;
             }
+            piece.to_rank.resize(static_cast<std::size_t>(comm_.size()));  // built without threads one piece is all
             for (auto& part : exchange(comm_, std::move(piece.to_rank)))
                 if (!part.empty()) mine.push_back(std::move(part));
         }
