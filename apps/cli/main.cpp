@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -31,6 +33,23 @@ std::atomic<bool> interrupted{false};
 void on_signal(int signal) {
     interrupted = true;
     std::signal(signal, SIG_DFL);
+}
+
+/// Memory may be refused where nothing can be thrown, as while JSON is destroyed: that ends as any other lack of
+/// memory.
+[[noreturn]] void on_terminate() {
+    try {
+        if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+        std::fputs("stretto: out of memory\n", stderr);
+        int begun = 0, ended = 0;
+        MPI_Initialized(&begun);
+        MPI_Finalized(&ended);
+        if (begun && !ended) MPI_Abort(MPI_COMM_WORLD, exit_bad_input);
+        std::_Exit(exit_bad_input);
+    } catch (...) {  // a mistake of ours, for a debugger to see
+    }
+    std::abort();
 }
 
 const Command* find_command(const std::string& name) {
@@ -132,6 +151,7 @@ int run_and_report(int argc, char** argv, int rank, bool with_mpi) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::set_terminate(on_terminate);
     const Command* const command = argc > 1 ? find_command(argv[1]) : nullptr;
     const bool with_mpi = !command || command->with_mpi;
     int rank = 0;
