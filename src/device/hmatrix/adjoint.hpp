@@ -208,11 +208,11 @@ struct AddParts {
     int columns;
 
     static constexpr int threads = warps_of_block * lanes_of_warp, lanes_of_sum = 4;
+    static constexpr int at_once = lanes_of_warp / lanes_of_sum;  // sums of a warp
     Launch launch() const { return {blocks_of(size() * lanes_of_sum, threads), threads}; }
 
     template <class Block>
     STRETTO_KERNEL void operator()(Block& block) const {
-        constexpr int at_once = lanes_of_warp / lanes_of_sum;
         const std::size_t first = static_cast<std::size_t>(block.index()) * (threads / lanes_of_sum), all = size();
         const auto own = [&](int t) {
             return first + static_cast<std::size_t>(t / lanes_of_warp * at_once + t % at_once);

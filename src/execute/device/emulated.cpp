@@ -162,11 +162,11 @@ void EmulatedDevice::download(const void* from, void* to, std::size_t bytes) {
     wait();
     if (bytes > 0) std::memcpy(to, find(from, bytes), bytes);
 }
-void EmulatedDevice::enqueue(const Launch& how, std::string_view name, std::function<void(EmulatedBlock&)> kernel) {
+void EmulatedDevice::enqueue(const Launch& how, std::string_view called, std::function<void(EmulatedBlock&)> kernel) {
     if (how.shared > most_shared) throw std::logic_error("a kernel asks for more shared memory than a block has");
     if (how.threads < 1 || how.threads > 1024 || how.blocks < 1) throw std::logic_error("no such launch");
     state().streams[state().current].emplace_back(
-        [how, name, kernel = std::move(kernel)] { recorded_as(name, false, [&] { run(how, kernel); }); });
+        [how, called, kernel = std::move(kernel)] { recorded_as(called, false, [&] { run(how, kernel); }); });
 }
 void EmulatedDevice::on_stream(int k) {
     if (!state().several) join();  // all begin behind what was said before
