@@ -16,7 +16,8 @@ project = "Stretto"
 version = release = re.search(r"project\(Stretto VERSION (\S+)", (root / "CMakeLists.txt").read_text()).group(1)
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "numpydoc", "sphinx_copybutton", "sphinx_design"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["tests", "src", "plugins", "apps", "bench", "studies", "tools", "include", "python", "cmake", "share"]
+exclude_patterns = ["tests", "src", "plugins", "apps", "bench", "studies", "tools", "include", "python", "cmake", "share",
+                    "packaging"]
 highlight_language = "none"
 
 myst_enable_extensions = ["colon_fence", "deflist"]

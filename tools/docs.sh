@@ -18,7 +18,7 @@ fi
 rm -rf "$out/source"
 mkdir -p "$out/source"
 cp -r --preserve=timestamps docs examples CONTRIBUTING.md CHANGELOG.md site/. "$out/source"
-for folder in tests share python studies include src plugins apps bench tools cmake LICENSE; do
+for folder in tests share python studies include src plugins apps bench tools cmake packaging LICENSE; do
     ln -s "$PWD/$folder" "$out/source/$folder"
 done
 
