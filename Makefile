@@ -10,7 +10,7 @@ setup := tools/setup.sh build $(if $(findstring mpich,$(PRESET)),mpich,openmpi)
 cuda := command -v "$${CUDACXX:-nvcc}" || command -v /usr/local/cuda/bin/nvcc
 
 help: ## Shows this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@sed -n 's/^# \(MPI=.*\)/\n\1/p' $(MAKEFILE_LIST)
 
 demo: configure ## Solves a 3D Poisson problem and a real matrix with every method, on two ranks
@@ -75,6 +75,18 @@ tsan: ## The tests of tasks with ThreadSanitizer
 
 test-mpich: ## The unit tests with MPICH, on one and two ranks
 	@$(MAKE) --no-print-directory unit MPI=mpich RANKS=12
+
+archive: ## The committed sources as dist/stretto-VERSION.tar.gz, which builds without git
+	@tools/archive.sh
+
+deb: setup ## Builds Debian's packages of the committed sources into dist/deb
+	@tools/setup.sh deb
+	@tools/deb.sh -b
+
+# ABI_OLD is a release, as v0.2.0, or any commit.
+abi: setup ## Compares the shared library's ABI with that of ABI_OLD=COMMIT
+	@tools/setup.sh abi
+	@tools/abi.sh "$(ABI_OLD)"
 
 bench: build ## Runs the benchmarks
 	@tools/bench.sh $(build)
@@ -147,5 +159,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers tsan test-mpich bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich archive deb abi bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check format build clean configure setup
 .DEFAULT_GOAL := help
