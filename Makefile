@@ -76,6 +76,16 @@ tsan: ## The tests of tasks with ThreadSanitizer
 test-mpich: ## The unit tests with MPICH, on one and two ranks
 	@$(MAKE) --no-print-directory unit MPI=mpich RANKS=12
 
+test-clang: ## The unit tests with Clang, on one and two ranks
+	@tools/setup.sh clang
+	@$(MAKE) --no-print-directory unit PRESET=clang RANKS=12
+
+test-portable: ## The unit tests with the shared library for any x86-64, on one and two ranks
+	@$(MAKE) --no-print-directory unit PRESET=portable RANKS=12
+
+test-python: python-tests python ## Tests the Python package
+	@ctest --preset $(PRESET) -L '^python$$' $(CTEST_ARGS)
+
 archive: ## The committed sources as dist/stretto-VERSION.tar.gz, which builds without git
 	@tools/archive.sh
 
@@ -159,5 +169,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers tsan test-mpich archive deb abi bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich test-clang test-portable test-python archive deb abi bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check format build clean configure setup
 .DEFAULT_GOAL := help

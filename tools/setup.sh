@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, check, peers, petsc, petsc-programs, simulate, python, docs,
+# setup.sh GROUP…: installs what the groups (build, openmpi, mpich, clang, check, peers, petsc, petsc-programs, simulate, python, docs,
 # deb, abi) take and this machine lacks, from Debian's packages. Does nothing, quickly, where all is there.
 set -euo pipefail
 
@@ -11,6 +11,7 @@ for group in "$@"; do
                           libsuitesparse-dev libmetis-dev libtbb-dev python3 valgrind) ;;
         openmpi) packages+=(libopenmpi-dev openmpi-bin libhypre-dev) ;;
         mpich) packages+=(libmpich-dev mpich) ;;
+        clang) packages+=(clang-19 libomp-19-dev) ;;
         peers) packages+=(libpetsc-real-dev libhypre-dev libhmat-oss-dev make python3-venv) ;;
         petsc) packages+=(libopenmpi-dev openmpi-bin libpetsc-real-dev) ;;
         petsc-programs) packages+=(libpetsc3.18-dev-examples python3-petsc4py fenicsx-performance-tests python3-dolfinx
@@ -22,7 +23,7 @@ for group in "$@"; do
         deb) packages+=(dpkg-dev debhelper fakeroot help2man lintian) ;;
         abi) packages+=(abigail-tools) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck python3-venv) ;;
-        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, check, peers, petsc, petsc-programs, simulate, python, docs, deb, abi)" >&2; exit 2 ;;
+        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, clang, check, peers, petsc, petsc-programs, simulate, python, docs, deb, abi)" >&2; exit 2 ;;
     esac
 done
 
