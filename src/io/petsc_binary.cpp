@@ -180,8 +180,11 @@ DistributedRows read_petsc_matrix(const Comm& comm, const std::string& path) {
     rows.start.resize(1);
     const auto lengths = dealt<Global>(comm, counts, indices);
     agree(comm, [&] {
+        if (std::ranges::any_of(lengths, [](Global nonzeros) { return nonzeros < 0; }))
+            throw InputError(fmt::format("{}: a row has less than no nonzeros", path));
+    });
+    agree(comm, [&] {
         for (const Global nonzeros : lengths) {
-            if (nonzeros < 0) throw InputError(fmt::format("{}: a row has less than no nonzeros", path));
             if (nonzeros > sizes[2] - rows.start.back())
                 throw InputError(fmt::format("{} announces {} nonzeros, its rows have more", path, sizes[2]));
             rows.start.push_back(rows.start.back() + nonzeros);

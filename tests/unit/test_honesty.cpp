@@ -245,7 +245,8 @@ TEST_P(HonestyTest, APreconditionerOfNothingFiniteSpoilsNoColumnThatIsDone) {
     Values b(A, 2, [](Global, int j) { return j == 0 ? 1.0 : 0.0; }), x(A, 2);
     SolveOptions o;
     o.method = method.name;
-    const auto result = solve<double>(comm, A, Spoilt{}, b.view(), x.view(), o);
+    const Spoilt M;
+    const auto result = solve<double>(comm, A, M, b.view(), x.view(), o);
     EXPECT_NE(result.columns[0].status, Status::converged);
     EXPECT_EQ(result.columns[1].status, Status::converged);
     for (const double value : x.data()) EXPECT_EQ(value, 0);
