@@ -60,6 +60,7 @@ std::unique_ptr<Outcome> solve_operator(const std::shared_ptr<Communicator>& com
     const auto rows = static_cast<Index>(b.shape(0));
     const SolveOptions options = guest.invited(solve_options(given), communicator->comm(), rows);
     const bool preconditioned = !M.is_none();
+    if (options.checkpoint) options.checkpoint->precond = preconditioned ? "function" : "none";
     const Function of_A(guest, std::move(A), std::move(A_transpose), rows, A_together);
     const Function of_M(guest, std::move(M), std::move(M_transpose), rows, M_together);
     std::unique_ptr<Outcome> outcome;
