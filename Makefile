@@ -143,6 +143,17 @@ zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, besi
 	@cmake --build build/peers -j $(JOBS)
 	@python3 -m studies zoo --build build/peers --matrices "$(STRETTO_MATRICES)" $(BENCH_ARGS)
 
+# Programs with ThreadSanitizer, and for a processor that valgrind knows, take long to build the first time.
+memcheck_tests := test_spec test_parallel test_messages test_mesh test_petsc_binary test_matrix_market test_matrix_market_files \
+	test_matrix_market_complex test_csr test_storage test_statement test_panel test_space test_solver test_honesty test_preconditioners
+campaign: build python ## Looks for an hour for what makes a solve lie, abort, hang or leak; CAMPAIGN_ARGS='--minutes 10', '--help'
+	@tools/setup.sh build campaign
+	@cmake --preset tsan
+	@cmake --build build/tsan -j $(JOBS) --target test_task_graph test_task_solves test_parallel test_messages test_overlap
+	@cmake --preset release -B build/memcheck -DSTRETTO_NATIVE=OFF -DCMAKE_CXX_FLAGS=-g1
+	@cmake --build build/memcheck -j $(JOBS) --target $(memcheck_tests)
+	@python3 -m studies campaign --build $(build) $(CAMPAIGN_ARGS)
+
 docs: configure ## Makes the documentation as a site, build/docs/html, with a reference from headers, Python and program
 	@tools/setup.sh docs
 	@PYTHON=$(PYTHON) tools/docs.sh $(build)
@@ -169,5 +180,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers tsan test-mpich test-clang test-portable test-python archive deb abi bench bench-peers zoo simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich test-clang test-portable test-python archive deb abi bench bench-peers zoo campaign simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check format build clean configure setup
 .DEFAULT_GOAL := help

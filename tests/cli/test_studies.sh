@@ -33,6 +33,9 @@ check 'nothing but their index is among the pages besides' diff <(basename -a "$
 check 'tables, wrapped texts, the machine, links' python3 "$tests/studies_checks.py"
 check 'a study measures' studies latency --quick --stretto "$STRETTO" --mpiexec "$MPIEXEC" --output measured
 check 'and writes' says measured/latency.md '^\| 1 \| '
+check 'a campaign finds nothing in some random systems' studies campaign --quick --parts solves --minutes 0.2 --jobs 1 \
+  --stretto "$STRETTO" --mpiexec "$MPIEXEC" --output measured
+check 'and says so' says measured/campaign.md '^Nothing\.'
 
 check 'no such study' refuses "invalid choice: 'nothing'" nothing
 check 'no such option' refuses 'unrecognized arguments: --nothing' growth --nothing

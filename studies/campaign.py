@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does anything make a solve lie, abort, hang or leak? Random systems, injected faults, fuzzed readers, memcheck, ThreadSanitizer and
+a thousand repetitions of what is concurrent. By make campaign."""
+
+import pathlib
+
+from . import machine
+from .reliability import faults, fuzz, programs, solves
+from .text import plural, points, table
+
+SHARES = {"solves": 0.4, "faults": 0.2, "fuzz": 0.15, "memcheck": 0.1, "threads": 0.05, "repetitions": 0.1}
+MEASURES = {"solves": solves.measure, "faults": faults.measure, "fuzz": fuzz.measure, "memcheck": programs.memcheck,
+            "threads": programs.threads, "repetitions": programs.repetitions}
+
+
+def options(parser):
+    parser.add_argument("--minutes", type=float, default=60, help="for all parts together (%(default)g)")
+    parser.add_argument("--seed", type=int, default=1, help="of what is random (%(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first random case (%(default)s)")
+    parser.add_argument("--case", type=int, help="this random case alone")
+    parser.add_argument("--jobs", type=int, default=2, help="random systems at a time (%(default)s)")
+    parser.add_argument("--python", help="a Python with numpy, scipy and mpi4py")
+    parser.add_argument("--tsan", type=pathlib.Path, default=pathlib.Path("build/tsan"), help="a build with ThreadSanitizer (%(default)s)")
+    parser.add_argument("--memcheck", type=pathlib.Path, default=pathlib.Path("build/memcheck"),
+                        help="a build for a processor that valgrind knows (%(default)s)")
+
+
+def part(name):
+    """A part in its share of the time of all that are asked for."""
+    def measure(study):
+        asked, minutes = study.options.parts or SHARES, min(study.options.minutes, 1 if study.options.quick else 1e9)
+        return MEASURES[name](study, minutes * SHARES[name] / sum(SHARES[each] for each in asked))
+    return measure
+
+
+PARTS = {name: part(name) for name in SHARES}
+
+
+def failures(data):
+    return [f"{name}: {each['what']}\n  {each['repeat']}" for name in SHARES for each in data.get(name, {}).get("failures", [])]
+
+
+# What follows reads the data alone.
+
+def counted(counts):
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
+
+
+def summary(data):
+    rows = []
+    for name in SHARES:
+        of = data.get(name)
+        rows.append({"part": name, "minutes": of and of["minutes"], "what": amount(name, of) if of else "not run",
+                     "wrong": of and len(of["failures"]), "facts": of and of["facts"]["Stretto"]})
+    return table(rows, {"part": "{part}", "minutes": "{minutes:.0f}", "what was run": "{what}", "wrong": "{wrong}", "Stretto": "{facts}"})
+
+
+def amount(name, of):
+    if name == "solves":
+        return f"{of['cases']} random systems, {of['solves']} solves"
+    if name == "faults":
+        return f"{sum(row['runs'] for row in of['kinds'])} faults"
+    if name == "fuzz":
+        return f"{sum(row['runs'] for row in of['readers'])} inputs to {len(of['readers'])} readers"
+    if name == "repetitions":
+        return f"{sum(row['repetitions'] for row in of['rows'])} repetitions of " \
+               f"{plural(len({row['program'] for row in of['rows'] if row['repetitions']}), 'program')}"
+    return f"{sum(row['passed'] for row in of['rows'])} tests of {plural(len({row['program'] for row in of['rows']}), 'program')}"
+
+
+def wrong(data):
+    return points(f"**{name}**: {each['what']}: `{each['repeat']}`" for name in SHARES
+                  for each in data.get(name, {}).get("failures", [])) or "Nothing."
+
+
+def of_solves(of):
+    if not of:
+        return dict.fromkeys(("worst", "largest", "tallies"), "not run")
+    rows = [{"what": what, "counts": counted(of[name])} for what, name in (
+        ("statuses, of columns", "statuses"), ("exit codes", "codes"), ("structures", "structures"), ("methods", "methods"),
+        ("preconditioners", "preconditioners"), ("ranks", "ranks"), ("columns", "columns"), ("executions", "executions"))]
+    return {"worst": f"{of['worst']:.6f}", "largest": f"{of['largest_rows']}",
+            "tallies": table(rows, {"of": "{what}", "how many": "{counts}"})}
+
+
+def report(data):
+    none = {"kinds": [], "readers": [], "rows": []}
+    kinds = [{**row, "codes": counted(row["codes"])} for row in data.get("faults", none)["kinds"]]
+    return {
+        "summary": summary(data), "wrong": wrong(data), **of_solves(data.get("solves")),
+        "faults": table(kinds, {"fault": "{kind}", "": "{what}", "runs": "{runs}", "wrong": "{wrong}", "exit codes": "{codes}"}),
+        "readers": table(data.get("fuzz", none)["readers"], {
+            "reader": "{reader}", "seconds": "{seconds:.0f}", "inputs": "{runs}", "edges reached": "{covered}", "wrong": "{wrong}"}),
+        "memcheck": table(data.get("memcheck", none)["rows"], {
+            "program": "{program}", "tests passed": "{passed}", "complaints": "{complaints}", "seconds": "{seconds:.0f}"}),
+        "threads": table(data.get("threads", none)["rows"], {
+            "program": "{program}", "ranks": "{ranks}", "tests passed": "{passed}", "races": "{races}", "seconds": "{seconds:.0f}"}),
+        "repetitions": table(data.get("repetitions", none)["rows"], {
+            "program": "{program}", "ranks": "{ranks}", "repetitions": "{repetitions}", "seconds": "{seconds:.0f}"}),
+        "facts": machine.line(next((data[name]["facts"] for name in SHARES if name in data), {}))}, {}
