@@ -180,7 +180,7 @@ Snapshot read_checkpoint_header(const Comm& comm, const std::string& path) { ret
 
 Snapshot read_checkpoint(const Comm& comm, const std::string& path, Index rows) {
     const auto all_rows = all_gather(comm, Global{rows});
-    const auto total = std::accumulate(all_rows.begin(), all_rows.end(), std::size_t{0});
+    const auto total = static_cast<std::size_t>(std::accumulate(all_rows.begin(), all_rows.end(), Global{0}));
     Reading reading(comm, path);
     auto& [file, snapshot, numbers, vectors, scalars] = reading;
     agree(comm, [&] {

@@ -79,10 +79,8 @@ public:
         int taken = 0;
         if constexpr (possible) {
             if (!from_ || !from_->has_directions || from_->precond != where_->precond) return 0;
-            const auto known = static_cast<int>(from_->vectors.size()) - 1;
-            taken = std::min(known, P.count());
-            for (int i = 0; i < taken; ++i)
-                upload(from_->vectors[static_cast<std::size_t>(1 + known - taken + i)], P[i]);
+            taken = std::min(static_cast<int>(from_->vectors.size()) - 1, P.count());
+            for (int i = 0; i < taken; ++i) upload(from_->vectors.end()[i - taken], P[i]);
         }
         return taken;
     }
