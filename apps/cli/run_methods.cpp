@@ -48,10 +48,7 @@ void check_outputs_of_methods(const SolveArguments& arguments) {
 
 std::unique_ptr<CheckpointFile> make_checkpoint(const Comm& comm, const SolveArguments& arguments, Index rows) {
     if (arguments.checkpoint.empty() && arguments.resume.empty()) return nullptr;
-    const auto spec = arguments.checkpoint.empty() ? CheckpointSpec{} : parse_checkpoint(arguments.checkpoint);
-    auto checkpoint = std::make_unique<CheckpointFile>(comm, spec.path);
-    checkpoint->seconds = spec.seconds;
-    checkpoint->iterations = spec.iterations;
+    auto checkpoint = std::make_unique<CheckpointFile>(comm, arguments.checkpoint);
     if (!arguments.resume.empty()) checkpoint->from = read_checkpoint(comm, arguments.resume, rows);
     return checkpoint;
 }

@@ -65,10 +65,7 @@ SolveOptions Guest::invited(const SolveAsked& asked, const Comm& comm, Index row
     rest.checkpoint = rest.resume = {};
     SolveOptions options = invited(rest);
     if (asked.checkpoint.empty() && asked.resume.empty()) return options;
-    const auto spec = asked.checkpoint.empty() ? CheckpointSpec{} : parse_checkpoint(asked.checkpoint);
-    checkpoint_.emplace(comm, spec.path);
-    checkpoint_->seconds = spec.seconds;
-    checkpoint_->iterations = spec.iterations;
+    checkpoint_.emplace(comm, asked.checkpoint);
     if (!asked.resume.empty()) {
         checkpoint_->from = read_checkpoint(comm, asked.resume, rows);
         if (options.method == automatic) options.method = checkpoint_->from->method;

@@ -82,6 +82,14 @@ auto bytes_of(const std::vector<X>& values) {
 
 }  // namespace
 
+CheckpointFile::CheckpointFile(const Comm& comm, const std::string& asked) : comm_(comm) {
+    if (asked.empty()) return;
+    const auto spec = parse_checkpoint(asked);
+    path_ = spec.path;
+    seconds = spec.seconds;
+    iterations = spec.iterations;
+}
+
 std::string CheckpointFile::save(const Snapshot& snapshot) {
     if (path_.empty()) return {};
     const auto start = Clock::now();

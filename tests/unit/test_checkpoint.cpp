@@ -156,6 +156,11 @@ TEST_F(Checkpoints, AnotherPreconditionerGoesOnFromXAlone) {
     const auto result = solve<double>(comm, A, M, b.view(), x.view(), options(other));
     EXPECT_TRUE(result.converged());
     EXPECT_EQ(result.resumed_after, 60);
+    // As one does that has never heard of more.
+    std::ranges::copy(checkpoint.kept.vectors.front(), x.view().values().begin());
+    SolveOptions anew;
+    anew.method = "pipelined_cg";
+    EXPECT_EQ(result.iterations, 60 + solve<double>(comm, A, M, b.view(), x.view(), anew).iterations);
 }
 
 TEST_F(Checkpoints, OfAnotherSystemIsRefused) {

@@ -120,8 +120,11 @@ Plan check(const Comm& comm, const SparseArguments& arguments) {
     plan.solutions = files_of_methods(plan.methods, "--solution", arguments.solution);
     std::vector<std::string> outputs{arguments.history, arguments.plot, arguments.trace};
     std::ranges::copy(plan.solutions, std::back_inserter(outputs));
-    if (!arguments.checkpoint.empty()) outputs.push_back(parse_checkpoint(arguments.checkpoint).path);
-    check_outputs(comm, {file_of_problem(arguments.problem), arguments.rhs, arguments.guess, arguments.null_space},
+    const auto kept = arguments.checkpoint.empty() ? "" : parse_checkpoint(arguments.checkpoint).path;
+    outputs.push_back(kept);
+    const auto resumed = arguments.resume == kept ? "" : arguments.resume;  // or goes on in the same file
+    check_outputs(comm,
+                  {file_of_problem(arguments.problem), arguments.rhs, arguments.guess, arguments.null_space, resumed},
                   arguments.json, outputs);
     plan.plot = make_plot(comm, arguments);
     return plan;

@@ -10,13 +10,22 @@
 
 namespace stretto {
 
+/// FILE[,every=10min]: seconds (s), minutes, hours (h) or iterations (it, or nothing) from one snapshot to the next.
+struct CheckpointSpec {
+    std::string path;
+    double seconds = 600;
+    int iterations = 0;
+};
+/// Throws InputError.
+CheckpointSpec parse_checkpoint(const std::string& text);
+
 /// Snapshots in a file, each in the place of the one before: written beside it, synchronised, then moved there, so that
 /// whatever happens there is a whole one. Rank 0 alone writes and reads; rows are in the order of all ranks', so that
 /// any number of ranks may go on.
 class CheckpointFile final : public Checkpoint {
 public:
-    /// `comm` must outlive it. Without a path nothing is kept.
-    CheckpointFile(const Comm& comm, std::string path) : comm_(comm), path_(std::move(path)) {}
+    /// `comm` must outlive it. `asked`: as of parse_checkpoint; empty: nothing is kept.
+    CheckpointFile(const Comm& comm, const std::string& asked);
 
     std::string save(const Snapshot& snapshot) override;
 
@@ -36,14 +45,5 @@ private:
 Snapshot read_checkpoint(const Comm& comm, const std::string& path, Index rows);
 /// The same without vectors and scalars.
 Snapshot read_checkpoint_header(const Comm& comm, const std::string& path);
-
-/// FILE[,every=10min]: seconds (s), minutes, hours (h) or iterations (it, or nothing) from one snapshot to the next.
-struct CheckpointSpec {
-    std::string path;
-    double seconds = 600;
-    int iterations = 0;
-};
-/// Throws InputError.
-CheckpointSpec parse_checkpoint(const std::string& text);
 
 }  // namespace stretto
