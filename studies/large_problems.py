@@ -30,7 +30,8 @@ SYMMETRIC = {"asm": ("additive_schwarz:inner=ic0,restricted=0", "-pc_type asm -p
 DEFAULTS = ("hypre", "gamg", "ilu0", "asm")  # of PETSc's, but for hypre's threshold in three dimensions
 METHODS = {"cg": "-ksp_type cg", "bicgstab": "-ksp_type bcgs -ksp_pc_side right", "gmres": "-ksp_type gmres -ksp_pc_side right"}
 # PROBLEM[/CLASS,…[/METHOD,…]]
-CASES = ("poisson3d:128", "jump3d:128", "aniso3d:128", "jump3d:200/amg,hypre,gamg,ilu0", "elasticity3d:48", "kron:bcsstk16,100",
+CASES = ("poisson3d:128", "jump3d:128", "aniso3d:128", "poisson3d:200/amg,hypre,gamg,ilu0,chebyshev,chebyshev-single",
+         "jump3d:200/amg,hypre,gamg,ilu0", "elasticity3d:48", "kron:bcsstk16,100",
          "convdiff3d:128,peclet=50/amg,hypre,gamg,ilu0,ilu0-single,asm/bicgstab", "convdiff3d:128,peclet=50/amg,ilu0/gmres",
          "kron:cage10,100/amg,hypre,gamg,ilu0,ilu0-single,asm/bicgstab", "kron:cage10,100/ilu0,ilu0-single/gmres")
 SHORT, ROUNDS = 10, 3  # rows of fewer seconds, both programs together, are measured so often

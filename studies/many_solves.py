@@ -11,7 +11,7 @@ TIMES = 10
 OURS = ("amg", "amg:update=products", "amg:update=lagged", "block_jacobi:ilu0", "chebyshev:degree=4")
 THEIRS = {"hypre": BOOMER, "hypre, our options": AS_OURS, "gamg": "-pc_type gamg", "ilu0": "-pc_type bjacobi -sub_pc_type ilu"}
 DEFAULTS = ("hypre", "gamg", "ilu0")
-PROBLEMS = ("poisson3d:64", "jump3d:64", "convdiff3d:64,peclet=50")
+PROBLEMS = ("poisson3d:64", "jump3d:64", "convdiff3d:64,peclet=50", "poisson3d:128", "jump3d:128", "convdiff3d:128,peclet=50")
 
 
 def options(parser):

@@ -86,9 +86,9 @@ class Stretto:
             raise Failed(f"{shlex.join(map(str, command))}: {said}")
         return json.loads(out)
 
-    def solve(self, problem, methods, ranks=1, timeout=None, **options):
+    def solve(self, problem, methods, ranks=1, timeout=None, threads=1, **options):
         """The results of the methods, in their order."""
-        words = ["solve", problem, *(f"--method={method}" for method in methods), "--threads", 1]
+        words = ["solve", problem, *(f"--method={method}" for method in methods), "--threads", threads]
         found = self.json(*words, *words_of(options), ranks=ranks, timeout=timeout)
         return found if isinstance(found, list) else [found]
 
