@@ -6,7 +6,7 @@ import math
 from statistics import geometric_mean
 
 from . import machine, run
-from .text import NONE, bold, points, table
+from .text import NONE, bold, listed, points, table
 
 BUILD = "build/peers"
 RTOL, MAX_IT = 1e-8, 5000
@@ -39,8 +39,9 @@ SHORT, ROUNDS = 10, 3  # rows of fewer seconds, both programs together, are meas
 
 def options(parser):
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--cases", nargs="+", default=CASES, metavar="CASE",
-                        help=f"PROBLEM[/CLASS,…[/METHOD,…]], classes: {', '.join(CLASSES)}; methods: {', '.join(METHODS)}")
+    parser.add_argument("--cases", nargs="+", metavar="CASE",
+                        help="other problems stay as they were measured; without, all are measured; "
+                             f"PROBLEM[/CLASS,…[/METHOD,…]], classes: {', '.join(CLASSES)}; methods: {', '.join(METHODS)}")
 
 
 def stretto(study, problem, method, precond):
@@ -77,15 +78,20 @@ def in_turn(*programs):
 
 
 def measure(study):
-    study.data |= {"facts": study.facts(), "ranks": study.options.ranks, "records": []}
-    for case in ["jump3d:16", "aniso3d:16/amg,gamg", "convdiff3d:16/ilu0/gmres"] if study.options.quick else study.options.cases:
+    cases = ["jump3d:16", "aniso3d:16/amg,gamg", "convdiff3d:16/ilu0/gmres"] if study.options.quick else study.options.cases or CASES
+    anew = {case.split("/")[0] for case in cases}
+    kept = [row for row in study.data.get("records", []) if study.options.cases and row["problem"] not in anew]
+    study.data = {"ranks": study.options.ranks, "facts": [*study.data.get("facts", []), study.facts()] if kept else [study.facts()],
+                  "records": kept}
+    run_number = len(study.data["facts"]) - 1
+    for case in cases:
         problem, classes, methods = (case.split("/") + ["", ""])[:3]
         place = study.specification(problem)
         for method in named_in(case, methods.split(",") if methods else ["cg"], METHODS):
             for name in named_in(case, classes.split(",") if classes else list(CLASSES), CLASSES):
                 own, other = (SYMMETRIC if method == "cg" else {}).get(name, CLASSES[name])
                 ours, theirs = in_turn(lambda: stretto(study, place, method, own), lambda: petsc(study, place, method, other))
-                study.data["records"].append({"problem": problem, "method": method, "class": name, "stretto": ours, "petsc": theirs,
+                study.data["records"].append({"run": run_number, "problem": problem, "method": method, "class": name, "stretto": ours, "petsc": theirs,
                                               "ratio": ours and theirs and seconds(ours) / seconds(theirs)})
                 study.save()
                 study.say(f"{problem}, {method}, {name}")
@@ -146,6 +152,14 @@ def shares(records):
     return {"mean_usual": f"{geometric_mean(of_usual):.2f}", "mean_any": f"{geometric_mean(of_any):.2f}", "worst_any": f"{max(of_any):.2f}"}
 
 
+def machines(data):
+    """What each run was made on, and which problems it measured."""
+    for number, facts in enumerate(data["facts"]):
+        problems = dict.fromkeys(row["problem"] for row in data["records"] if row["run"] == number)
+        if problems:
+            yield f"{listed(f'`{problem}`' for problem in problems)}: {machine.line(facts)}."
+
+
 def report(data):
-    return {**shares(data["records"]), "ranks": f"{data['ranks']}", "short": f"{SHORT}", "rtol": f"{RTOL:.0e}", "facts": machine.line(data["facts"]),
+    return {**shares(data["records"]), "ranks": f"{data['ranks']}", "short": f"{SHORT}", "rtol": f"{RTOL:.0e}", "facts": points(machines(data)),
             "table": table(data["records"], COLUMNS), "best": points(best(data["records"]))}, {}

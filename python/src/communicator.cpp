@@ -62,7 +62,9 @@ std::tuple<int, bool, std::string, std::string> compare(Communicator& self, bool
 
 }  // namespace
 
-Communicator::Communicator(std::optional<std::uintptr_t> handle) : own_(duplicate(handle)) { comm_.emplace(own_); }
+Communicator::Communicator(std::optional<std::uintptr_t> handle, bool reproducible) : own_(duplicate(handle)) {
+    comm_.emplace(own_).set_reproducible(reproducible);
+}
 
 Communicator::~Communicator() {
     comm_.reset();
@@ -71,9 +73,11 @@ Communicator::~Communicator() {
 
 void bind_communicator(nb::module_& m) {
     nb::class_<Communicator>(m, "Communicator")
-        .def(nb::init<std::optional<std::uintptr_t>>(), nb::arg("handle") = nb::none())
+        .def(nb::init<std::optional<std::uintptr_t>, bool>(), nb::arg("handle") = nb::none(),
+             nb::arg("reproducible") = false)
         .def_prop_ro("rank", [](Communicator& self) { return self.comm().rank(); })
         .def_prop_ro("size", [](Communicator& self) { return self.comm().size(); })
+        .def_prop_ro("reproducible", [](Communicator& self) { return self.comm().reproducible(); })
         .def("total", [](Communicator& self, Global mine) { return all_sum(self.comm(), mine); })
         .def("compare", compare);
     m.def("mpi_library", mpi_library);

@@ -13,7 +13,7 @@ namespace stretto::python {
 class Communicator {
 public:
     /// `handle`: of an MPI communicator, as mpi4py has it; none: this process alone.
-    explicit Communicator(std::optional<std::uintptr_t> handle);
+    Communicator(std::optional<std::uintptr_t> handle, bool reproducible);
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
     ~Communicator();

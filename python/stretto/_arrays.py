@@ -89,12 +89,13 @@ def rows_of(A, taken=real):
 _here = threading.local()  # threads of Python that solve at once must not share a communicator
 
 
-def communicator(comm):
+def communicator(comm, reproducible=False):
     """Of the library, for one of mpi4py; None: this process alone."""
     if comm is None:
-        if not hasattr(_here, "alone"):
-            _here.alone = _core.Communicator()
-        return _here.alone
+        name = "reproducible" if reproducible else "alone"
+        if not hasattr(_here, name):
+            setattr(_here, name, _core.Communicator(reproducible=reproducible))
+        return getattr(_here, name)
     if isinstance(comm, _core.Communicator):
         return comm
     try:
@@ -109,7 +110,7 @@ def communicator(comm):
     if ours.split("\0")[0].strip() != theirs.split("\0")[0].strip():
         raise ImportError(f"mpi4py is built with another MPI ({theirs.splitlines()[0]}) than stretto ({ours.splitlines()[0]}): build "
                           f"mpi4py anew (pip install --no-binary mpi4py mpi4py), or stretto (pip install . in its sources)")
-    return _core.Communicator(MPI._handleof(comm))
+    return _core.Communicator(MPI._handleof(comm), reproducible)
 
 
 def together(communicator, work, **said):

@@ -62,6 +62,8 @@ class Matrix:
         ``threads``, or ``tasks[:tiles=N]``: a solve as one graph of tasks (docs/tasks.md).
     insist : bool
         Run methods for SPD matrices also where the structure speaks against.
+    reproducible : bool
+        The same bits on any number of processes and threads (docs/howto/same_bits.md): precond is ``none``, ``jacobi`` or ``chebyshev``.
     copy : bool
         False: arrays of a CSR matrix that fit (one process, columns that increase in each row, 32-bit numbers, doubles) are not copied,
         and are not to change but before `update_values`.
@@ -75,11 +77,11 @@ class Matrix:
     """
 
     def __init__(self, A, *, precond="none", prepare="", null_space="auto", threads=1, columns=1, device="cpu", execution="threads",
-                 insist=False, copy=False, comm=None, _complex_numbers=False):
-        self._communicator, self._device = _arrays.communicator(comm), device
+                 insist=False, reproducible=False, copy=False, comm=None, _complex_numbers=False):
+        self._communicator, self._device = _arrays.communicator(comm, reproducible), device
         given = {"precond": precond, "prepare": prepare, "null_space": null_space, "threads": threads, "columns": columns,
                  "device": device, "execution": execution, "insist": insist}
-        said = given | {"threads": "its own"}
+        said = given | {"threads": "its own", "reproducible": reproducible}
         self._taken, self._given = _arrays.real, given
         if self._any(_complex_numbers or _arrays.has_complex(A)):
             self._taken = _arrays.number

@@ -101,7 +101,8 @@ def _named(M, precond):
 def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any = "auto", M: Any = None, rtol: float | None = None,
           atol: float = 0.0, maxiter: int | None = None, callback: Callable[[float], Any] | None = None, comm: Any = None,
           prepare: str = "", null_space: str = "auto", threads: int | None = None, device: str | None = None,
-          execution: str = "threads", insist: bool = False, progress: Any = False, **options: Any) -> Result:
+          execution: str = "threads", insist: bool = False, reproducible: bool = False, progress: Any = False,
+          **options: Any) -> Result:
     """Solves A x = b.
 
     Parameters
@@ -126,7 +127,7 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     callback : callable, optional
         Called with the relative residual (a float) at iteration 0 and after each iteration; False ends the solve.
     comm : mpi4py.MPI.Comm, optional
-    prepare, null_space, threads, device, execution, insist
+    prepare, null_space, threads, device, execution, insist, reproducible
         As of `Matrix`; threads None: as many as pay; device None: where b lies.
     progress : bool
         A progress bar: tqdm's, in a terminal or a notebook, where it is installed.
@@ -152,7 +153,10 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
         precond, M = "auto", precond
     elif M is not None and precond not in ("auto", "none"):
         raise TypeError(f"M and precond={precond!r}: one preconditioner is wanted")
-    communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm)
+    communicator = A._communicator if isinstance(A, (Matrix, HMatrix)) else _arrays.communicator(comm, reproducible)
+    if reproducible and not communicator.reproducible:
+        raise TypeError(f"reproducible is to be said where A is made: {type(A).__name__}(…, reproducible=True)" if isinstance(A, Matrix) else
+                        "an HMatrix is not reproducible: its blocks are added up rank by rank")
     is_complex = not isinstance(A, (Matrix, HMatrix)) and any(_arrays.has_complex(each) for each in (A, b, x0))
     if communicator.size > 1:
         is_complex = communicator.total(is_complex) > 0  # on any process

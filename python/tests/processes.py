@@ -19,6 +19,11 @@ for method in ("bicgstab", "pipelined_gmres:l=2"):
     together = stretto.solve(whole[mine], B[mine], method=method, precond="jacobi", rtol=1e-10, comm=comm)
     assert together.converged and together.columns[1]["status"] == "converged"
     assert np.abs(together.x - alone.x[mine]).max() < 1e-7
+# The same bits on any number of processes.
+for method, precond in (("pipelined_bicgstab", "jacobi"), ("gmres", "chebyshev")):
+    alone = stretto.solve(whole, B, method=method, precond=precond, reproducible=True)
+    together = stretto.solve(whole[mine], B[mine], method=method, precond=precond, reproducible=True, threads=2, comm=comm)
+    assert together.iterations == alone.iterations and together.residual == alone.residual and (together.x == alone.x[mine]).all()
 # Complex numbers.
 wave = (whole + 0.5j * eye(whole.shape[0])).tocsr()
 for b in (B[:, 0] * (1 + 1j), B.astype(complex)):

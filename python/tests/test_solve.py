@@ -341,3 +341,24 @@ def test_checkpoints(tmp_path, rng):
         stretto.solve(sp.identity(3).tocsr(), np.ones(3), resume=file)
     with pytest.raises(stretto.InputError, match="single solves"):
         stretto.Solver(A, "cg", checkpoint=file)
+
+
+def test_the_same_bits(rng):
+    A = stretto.problem("jump3d:20")  # large enough for its vectors to be shared by threads
+    b = rng.standard_normal((A.shape[0], 2))
+    for method, precond in (("pipelined_cg", "jacobi"), ("cg", "chebyshev")):
+        r = [stretto.solve(A, b, method=method, precond=precond, reproducible=True, threads=threads) for threads in (1, 2, 3)]
+        assert all(each.converged and (each.x == r[0].x).all() and each.residual == r[0].residual for each in r)
+        assert r[0].details["reproducible"]
+    other = [stretto.solve(A, b, method="cg", precond="jacobi", threads=threads).x for threads in (1, 2)]
+    assert (other[0] != other[1]).any()
+    M = stretto.Matrix(A, precond="jacobi", reproducible=True)
+    assert (M.solve(b, method="cg").x == stretto.solve(A, b, method="cg", precond="jacobi", reproducible=True, threads=2).x).all()
+    P = aslinearoperator(A)
+    assert stretto.solve(P, b, method="cg", reproducible=True).converged
+    for wrong, words in (({}, "auto chooses by times"), ({"method": "cg", "precond": "amg"}, "not reproducible"),
+                         ({"precond": "jacobi"}, "say which")):
+        with pytest.raises(stretto.InputError, match=words):
+            stretto.solve(A, b, reproducible=True, **wrong)
+    with pytest.raises(TypeError, match="where A is made"):
+        stretto.solve(stretto.Matrix(A), b, reproducible=True)

@@ -28,6 +28,8 @@ constexpr double surely_large = 1e-220, surely_small = 1e270;
 /// b − A x into residual_vector(), without a product where x is zero. Returns its squares.
 template <class T>
 Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
+    if (transposed_ && V_.comm().reproducible())
+        throw InputError("products with Aᵀ are added up rank by rank: a transposed solve is not reproducible");
     const auto r = residual_vector();
     const bool fits = complaint.empty();
     if (!fits) V_.refuse();

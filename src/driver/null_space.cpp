@@ -4,17 +4,19 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
+#include <span>
 #include <utility>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
+#include "stretto/execute/exact_sum.hpp"
 
 namespace stretto {
 namespace {
 
 double dot(const Comm& comm, const std::vector<double>& a, const std::vector<double>& b) {
-    return all_sum(comm, std::inner_product(a.begin(), a.end(), b.begin(), 0.0));
+    const std::span<const double> left[] = {a};
+    return all_dots(comm, left, b).front();
 }
 
 std::vector<std::vector<double>> orthonormal(const Comm& comm, std::vector<std::vector<double>> vectors) {

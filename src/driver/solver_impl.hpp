@@ -24,6 +24,9 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
         throw InputError(fmt::format("{} needs products with {}, which this {} does not have (apply_transpose)",
                                      method.name, A.has_transpose() ? "M⁻ᵀ" : "Aᵀ",
                                      A.has_transpose() ? "preconditioner" : "operator"));
+    if (method.transpose && comm.reproducible())
+        throw InputError(fmt::format(
+            "{} needs products with Aᵀ, which are added up rank by rank, and is not reproducible", method.name));
     if (M.varies()) check_flexible(options.method, "");
     for (const auto& op : {A, M})
         if (op.local_rows() && *op.local_rows() != rows)

@@ -36,6 +36,10 @@ HMatrix::HMatrix(Comm& comm, const Geometry& geometry, const ComplexFill& fill, 
 template <class T>
 void HMatrix::make(const FillOf<T>& fill, const HMatrixOptions& options) {
     Comm& comm = *comm_;
+    if (comm.reproducible())
+        throw InputError(
+            "a hierarchical matrix is not reproducible: its blocks are added up rank by rank "
+            "(set_reproducible(false))");
     if (!(options.epsilon > 0 && options.epsilon < 1))
         throw InputError(
             fmt::format("the tolerance of a hierarchical matrix is between 0 and 1, not {}", options.epsilon));

@@ -134,6 +134,7 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                         {"scalar", run.scalar},
                         {"ranks", comm.size()},
                         {"threads", run.threads},
+                        {"reproducible", run.reproducible},
                         {"instruction_set", instruction_set()},
                         {"device", run.device},
                         {"rtol", run.rtol},

@@ -62,7 +62,7 @@ public:
     OfRealMatrix(CsrMatrix<double> real, const std::string& spec)
         : real_(std::move(real)),
           choice_(choose_preconditioner(spec, MatrixKind::sparse)),
-          M_(choice_.kind->of_sparse(real_, choice_.options)) {}
+          M_(make_preconditioner(spec, real_)) {}
 
     bool has_transpose() const override { return M_->has_transpose(); }
     bool hermitian() const override { return choice_.symmetric(); }

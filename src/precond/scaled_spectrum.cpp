@@ -6,6 +6,7 @@
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/random.hpp"
+#include "stretto/execute/exact_sum.hpp"
 #include "stretto/methods/parts/newton_basis.hpp"
 
 namespace stretto {
@@ -27,7 +28,8 @@ double largest_row_sum(const CsrMatrix<double>& A, std::span<const double> inver
     double largest = 0;
     for (Index i = 0; i < A.local_rows(); ++i) {
         double sum = 0;
-        for (const double value : A.row(i).values) sum += std::abs(value);
+        const auto row = A.row(i);
+        A.rows_here().in_global_order(row, [&](std::size_t k) { sum += std::abs(row.values[k]); });
         largest = std::max(largest, sum * std::abs(inverse[static_cast<std::size_t>(i)]));
     }
     return all_max(A.comm(), largest);
@@ -44,15 +46,9 @@ std::vector<std::complex<double>> ritz_values(const CsrMatrix<double>& A, std::s
     double h[most_steps][most_steps] = {};  // column by column
     for (int steps = 0;; ++steps) {
         // Classical Gram–Schmidt, one reduction a step: (next, qⱼ) and (next, next).
-        std::vector<double> dots(basis.size() + 1);
-        const auto dot = [&](const std::vector<double>& q) {
-            double sum = 0;
-            for (std::size_t i = 0; i < n; ++i) sum += next[i] * q[i];
-            return sum;
-        };
-        std::ranges::transform(basis, dots.begin(), dot);
-        dots.back() = dot(next);
-        MPI_Allreduce(MPI_IN_PLACE, dots.data(), static_cast<int>(dots.size()), MPI_DOUBLE, MPI_SUM, comm.mpi());
+        std::vector<std::span<const double>> left(basis.begin(), basis.end());
+        left.emplace_back(next);
+        const auto dots = all_dots(comm, left, next);
         double square = dots.back();
         for (std::size_t j = 0; j < basis.size(); ++j) {
             h[steps - 1][j] = dots[j];

@@ -113,6 +113,7 @@ std::span<const PreconditionerKind> preconditioners() {
          .of_sparse = [](const CsrMatrix<double>&, const Options&) { return std::unique_ptr<Preconditioner>(); },
          .of_hierarchical = [](const HMatrix&, const HMatrixOrigin&,
                                const Options&) { return std::unique_ptr<Preconditioner>(); },
+         .of_rows = true,
          .replicated = true},
         {.name = "jacobi",
          .title = "the diagonal of A",
@@ -120,7 +121,8 @@ std::span<const PreconditionerKind> preconditioners() {
          .options = jacobi_options,
          .of_sparse = [](const CsrMatrix<double>& A, const Options& options) -> std::unique_ptr<Preconditioner> {
              return std::make_unique<Jacobi>(A, options.choice("precision") == "single");
-         }},
+         },
+         .of_rows = true},
         {.name = "block_jacobi",
          .title = "blocks of each rank, solved exactly or approximately",
          .source = "Meijerink and van der Vorst 1977 (ilu0, ic0); Saad 1994 (ilut); Grote and Huckle 1997 (sai)",
@@ -137,7 +139,8 @@ std::span<const PreconditionerKind> preconditioners() {
          .title = "a polynomial in D⁻¹A, without reductions",
          .source = "Johnson, Micchelli and Paul 1983",
          .options = chebyshev_options,
-         .of_sparse = make_chebyshev},
+         .of_sparse = make_chebyshev,
+         .of_rows = true},
         {.name = "amg",
          .title = "algebraic multigrid: the levels of hypre's BoomerAMG",
          .source = "Henson and Yang 2002",
@@ -191,6 +194,15 @@ std::string preconditioner_in_single(const std::string& spec) {
 
 std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const CsrMatrix<double>& A) {
     const auto [kind, options] = choose_preconditioner(spec, MatrixKind::sparse);
+    if (A.comm().reproducible() && !kind->of_rows) {
+        std::vector<std::string_view> names;
+        for (const auto& each : preconditioners())
+            if (each.of_rows && each.takes(MatrixKind::sparse)) names.push_back(each.name);
+        throw InputError(
+            refusal(fmt::format("the preconditioner {} is another on another number of ranks, and not reproducible",
+                                kind->name),
+                    "", names, "those are"));
+    }
     return kind->of_sparse(A, options);
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
@@ -28,28 +27,31 @@ void check_finite(Global row, Global column, const T& value) {
         throw InputError(fmt::format("{} {}", place, value));
 }
 
+/// Compressed rows are summed up in an order of their own.
+Storage for_use(const Comm& comm, Storage asked) { return comm.reproducible() ? Storage::compressed_rows : asked; }
+
 }  // namespace
 
 template <class T>
 CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads, Storage storage)
-    : comm_(&comm), partition_(std::move(partition)), storage_(storage) {
+    : comm_(&comm), partition_(std::move(partition)), storage_(for_use(comm, storage)) {
     plan(rows, threads);
     agree(comm, [&] {
         local_ = LocalMatrix<T>(rows, first_, halo_.rows(), threads);
         rows.columns = {};  // what follows has their memory
         local_.store_values(rows.values);
         rows.values = {};
-        local_.build_forms(storage);
+        local_.build_forms(storage_);
     });
 }
 
 template <class T>
 CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, const GivenRows<T>& rows, int threads, Storage storage)
-    : comm_(&comm), partition_(std::move(partition)), storage_(storage) {
+    : comm_(&comm), partition_(std::move(partition)), storage_(for_use(comm, storage)) {
     plan(rows, threads);
     agree(comm, [&] {
         local_ = LocalMatrix<T>(rows, first_, halo_.rows(), threads);
-        local_.build_forms(storage);
+        local_.build_forms(storage_);
     });
 }
 
@@ -262,11 +264,11 @@ void CsrMatrix<T>::residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r
             const Row entries = row(i);
             for (int j = 0; j < m; ++j) {
                 Sum2<T> sum(b(i, j));
-                for (std::size_t k = 0; k < entries.columns.size(); ++k) {
+                local_.in_global_order(entries, [&](std::size_t k) {
                     const Index column = entries.columns[k];
                     sum.subtract(entries.values[k],
                                  column < local_rows() ? x(column, j) : halo(column - local_rows(), j));
-                }
+                });
                 r(i, j) = sum.value();
             }
         }
@@ -284,7 +286,7 @@ void CsrMatrix<T>::apply_local(MultiVector<T> x, MultiVector<T> y) const {
 template <class T>
 int CsrMatrix<T>::prepare_powers(int h) const {
     constexpr double most_redundant = 0.5;
-    if (h < 2) return 1;
+    if (h < 2 || comm_->reproducible()) return 1;  // its rows are summed up in another order
     if (powers_ && powers_->depth() == h) return h;
     auto powers = std::make_shared<const MatrixPowers<T>>(*this, h);
     if (all_max(*comm_, powers->redundancy()) > most_redundant) return 1;
@@ -352,9 +354,10 @@ template <class T>
 double CsrMatrix<T>::norm() const {
     double largest = 0;
     for (Index i = 0; i < local_rows(); ++i) {
-        const auto values = row(i).values;
-        largest = std::max<double>(largest, std::transform_reduce(values.begin(), values.end(), 0.0, std::plus<>(),
-                                                                  [](const T& v) { return std::abs(v); }));
+        const Row entries = row(i);
+        double sum = 0;
+        local_.in_global_order(entries, [&](std::size_t k) { sum += std::abs(entries.values[k]); });
+        largest = std::max(largest, sum);
     }
     return all_max(*comm_, largest);
 }

@@ -125,7 +125,7 @@ void LocalMatrix<T>::deal_rows(const Rows& rows, Global first, int threads) {
         const auto part = static_cast<std::size_t>(done[kind] * threads / std::max(total[kind], Global{1}));
         done[kind] += weight(i);
         if (kind) {
-            interface_[part].push_back({i, 0});
+            interface_[part].push_back({i, 0, 0});
         } else if (auto& intervals = interior_[part]; !intervals.empty() && intervals.back().end == i) {
             ++intervals.back().end;
         } else {
@@ -154,12 +154,14 @@ void LocalMatrix<T>::store_columns(const Rows& rows, Global first, std::span<con
             if (!is_owned(rows.columns[k]))
                 own_columns_[at++] =
                     rows_ + static_cast<Index>(std::ranges::lower_bound(halo, rows.columns[k]) - halo.begin());
-        return halo_begin;
+        Index above = halo_begin;
+        while (above < at && own_columns_[above] < rows_ + halo_below_) ++above;
+        return InterfaceRow{i, halo_begin, above};
     };
     each_part([&](std::size_t part) {
         for (const auto [begin, end] : interior_[part])
             for (Index i = begin; i < end; ++i) store_row(i);
-        for (auto& [row, halo_begin] : interface_[part]) halo_begin = store_row(row);
+        for (auto& each : interface_[part]) each = store_row(each.row);
     });
     own_start_[rows_] = static_cast<Index>(rows.start.back());
 }
@@ -256,11 +258,12 @@ void LocalMatrix<T>::multiply_interface(int part, MultiVector<T> x, const T* hal
         const T *const values = values_, *const from = x.data();
         T* const to = y.data();
         FinishedRows finished(work, part, m);
-        for (const auto [i, halo_begin] : interface_[static_cast<std::size_t>(part)]) {
+        for (const auto [i, halo_begin, halo_above] : interface_[static_cast<std::size_t>(part)]) {
             cover<widest_sums<T>>(m, [&]<int Width>(int c) {
                 RowSums<Width, T> sums;
+                sums.add(values, columns, halo_begin, halo_above, halo + c, stride, rows_);
                 sums.add(values, columns, start[i], halo_begin, from + c, stride);
-                sums.add(values, columns, halo_begin, start[i + 1], halo + c, stride, rows_);
+                sums.add(values, columns, halo_above, start[i + 1], halo + c, stride, rows_);
                 sums.store(to + static_cast<std::size_t>(i) * stride + c);
             });
             finished(i, i + 1);
@@ -285,8 +288,8 @@ void LocalMatrix<T>::count_forms() {
                                   count.compressed += rows.bytes();
                               }},
                    form_[part]);
-        for (const auto& [row, halo_begin] : interface_[part]) {
-            const RowInterval one[] = {{row, row + 1}};
+        for (const auto& each : interface_[part]) {
+            const RowInterval one[] = {{each.row, each.row + 1}};
             forms_.interface_bytes += InteriorRows<T>{start_, columns_, values_, one}.bytes();
         }
         forms_.interface += static_cast<Index>(interface_[part].size());

@@ -71,6 +71,11 @@ std::string ComplexSystem::chosen(const std::string& text) const {
         return structure_.positive_diagonal ? "cg" : "minres";
     }
     const auto& method = *choose_method(text).method;
+    if (comm_->reproducible() && method.needs == Needs::any)
+        throw InputError(
+            fmt::format("{} has complex coefficients, whose products are rounded in more than one way: for hermitian "
+                        "matrices cg and its like are reproducible, and minres",
+                        method.name));
     if (insist_ || method.needs == Needs::any) return text;
     if (!structure_.hermitian)
         throw InputError(
@@ -110,6 +115,7 @@ RunInfo ComplexSystem::info(const SolveOptions& options, int columns) const {
     info.columns = columns;
     info.threads = A_->threads();
     info.ranks = comm_->size();
+    info.reproducible = comm_->reproducible();
     info.rtol = options.rtol;
     info.atol = options.atol;
     info.max_iterations = options.max_iterations;

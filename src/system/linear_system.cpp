@@ -44,6 +44,7 @@ LinearSystem::Parts::Parts(Comm& on, Matrix matrix, GivenValues given, SystemOpt
     }
     limit_threads(options.threads);
     threads = options.threads;
+    if (comm.reproducible()) check_reproducible();
     if (options.device) options.threads = options.device->parts(threads);
     if (options.device && !options.device->is_host() && parse_prepare(options.prepare).equilibrate)
         throw InputError(fmt::format("--prepare equilibrate is not for the device {}: leave it out, or --device cpu",
@@ -52,6 +53,29 @@ LinearSystem::Parts::Parts(Comm& on, Matrix matrix, GivenValues given, SystemOpt
     prepared = prepare(std::move(matrix));
     null_space.look(structure, *prepared, options.threads);
     choose();
+}
+
+/// What would be another on another number of ranks, or in another run.
+void LinearSystem::Parts::check_reproducible() const {
+    const auto steps = parse_prepare(options.prepare);
+    if (options.precond == automatic)
+        throw InputError(
+            "auto chooses by times, which are others in every run: for what is reproducible name a "
+            "preconditioner, none, jacobi or chebyshev");
+    if (options.storage != Storage::automatic && options.storage != Storage::compressed_rows)
+        throw InputError(fmt::format(
+            "--storage {}: rows are added up in the order of columns in compressed ones alone: --storage csr, "
+            "or leave it out",
+            options.storage.name()));
+    if (steps.rcm || steps.metis)
+        throw InputError(
+            fmt::format("--prepare {}: the order of rows is another on another number of ranks, and "
+                        "not reproducible: leave it out",
+                        steps.rcm ? "rcm" : "metis"));
+    if (options.device && !options.device->is_host())
+        throw InputError(
+            fmt::format("sums on the device {} are the same in every run, but not on any number of ranks: --device cpu",
+                        options.device->name()));
 }
 
 template <class Matrix>
@@ -93,6 +117,9 @@ void LinearSystem::Parts::make_preconditioner() {
 
 void LinearSystem::Parts::check(const std::string& asked) const {
     const std::string text = asked == automatic ? choice.method : without_automatic(asked);
+    if (comm.reproducible() && text != asked)
+        throw InputError(fmt::format(
+            "--method {} chooses by times, which are others in every run: for what is reproducible say which", asked));
     const auto chosen = choose_method(text);
     const Method& method = *chosen.method;
     const auto* M = preconditioner.get();
@@ -321,6 +348,7 @@ RunInfo LinearSystem::info(const SolveOptions& options, int columns) const {
     info.columns = columns;
     info.threads = threads();
     info.ranks = comm().size();
+    info.reproducible = comm().reproducible();
     info.precond_seconds = all_max(comm(), precond_seconds());
     info.precond_bytes = all_sum(comm(), M ? M->stored() : 0.0);
     info.remarks = remarks(columns);

@@ -80,6 +80,7 @@ struct LinearSystem::Parts {
     bool take_next(Status ended, const std::string& method);
     void make_preconditioner();
     void check(const std::string& method) const;
+    void check_reproducible() const;
     void check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const;
 
     Comm& comm;

@@ -29,6 +29,7 @@ struct SparseArguments : SolveArguments {
     std::string null_space = "auto";
     std::string storage = "auto", device = "cpu", execution = "threads", scalar = "auto";
     double trial_budget = 0.05;
+    bool reproducible = false;
 };
 
 void add(CLI::App& app, SparseArguments& solve) {
@@ -78,6 +79,9 @@ void add(CLI::App& app, SparseArguments& solve) {
         ->capture_default_str();
     app.add_flag("--insist", solve.insist,
                  "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
+    app.add_flag("--reproducible", solve.reproducible,
+                 "The same bits on any number of ranks and threads: sums without rounding, compressed rows, and "
+                 "preconditioners that are the same on all of them (none, jacobi, chebyshev)");
     add_storage_option(app, solve.storage);
     add_device_option(app, solve.device);
     app.add_option("--scalar", solve.scalar,
@@ -100,6 +104,13 @@ SparseArguments with_defaults(const Comm& comm, SparseArguments arguments) {
     }
     if (arguments.precond.empty()) arguments.precond = arguments.methods.empty() ? automatic : "none";
     if (arguments.methods.empty()) arguments.methods.emplace_back(automatic);
+    if (comm.reproducible() &&
+        (arguments.precond == automatic || std::ranges::any_of(arguments.methods, [](const std::string& method) {
+             return method == automatic || has_automatic_depth(method);
+         })))
+        throw InputError(
+            "--reproducible and auto do not go together, for auto chooses by times: name a method and a "
+            "preconditioner, as in --method cg --precond jacobi");
     if (arguments.scalar != "single") return arguments;
     if (arguments.precond == automatic || std::ranges::count(arguments.methods, automatic) > 0)
         throw InputError(
@@ -217,6 +228,7 @@ void check_complex(const SparseArguments& arguments) {
 }
 
 int run(const Context& context, const SparseArguments& given) {
+    context.mpi->set_reproducible(given.reproducible);
     ChosenComm chosen(*context.mpi, given.comm);
     Comm& comm = chosen.get();
     const SparseArguments arguments = with_defaults(comm, given);

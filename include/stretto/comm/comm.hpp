@@ -137,6 +137,10 @@ public:
     /// A kernel moved this many bytes through memory: nothing here, virtual time in a simulation.
     virtual void charge(double /*bytes*/) {}
 
+    /// Whether sums over rows have the same bits on any number of threads and ranks (ExactSum), and matrices and
+    /// preconditioners are such that solves have. What is made on the communicator is to be made anew when it changes.
+    virtual bool reproducible() const { return false; }
+
     virtual ProgressMode progress_mode() const { return ProgressMode::none; }
     /// Whether sums in flight advance while this rank computes.
     virtual bool progresses() const { return progress_mode() != ProgressMode::none; }
@@ -220,6 +224,9 @@ public:
 
     /// From now on, with nothing in flight. Throws InputError where the MPI library does not offer it.
     void set_progress(ProgressMode progress);
+    /// From now on, with nothing made on it.
+    void set_reproducible(bool reproducible) { reproducible_ = reproducible; }
+    bool reproducible() const override { return reproducible_; }
     /// For `poll`: how often a sum in flight is tested from its start to its wait. About ten times is best for few
     /// values (Krasnopolsky 2019, Fig. C.15).
     void set_polls(int polls) { polls_ = polls; }
@@ -247,6 +254,7 @@ private:
     std::vector<Flying> flying_;  // by ticket
     std::vector<int> free_tickets_;
     ProgressMode progress_ = ProgressMode::none;
+    bool reproducible_ = false;
     std::vector<int> sums_;  // tickets to be tested, oldest first
 
     int polls_ = usual_polls;
@@ -272,6 +280,7 @@ public:
     explicit WrappedComm(Comm& inner) : Comm(inner.mpi()), inner_(inner) {}
 
     void charge(double bytes) override { inner_.charge(bytes); }
+    bool reproducible() const override { return inner_.reproducible(); }
     ProgressMode progress_mode() const override { return inner_.progress_mode(); }
     bool progresses() const override { return inner_.progresses(); }
     void progress() override { inner_.progress(); }

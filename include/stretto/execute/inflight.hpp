@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stretto/comm/comm.hpp"
+#include "stretto/execute/exact_sum.hpp"
 #include "stretto/measure/ledger.hpp"
 #include "stretto/statements/panel_statements.hpp"
 #include "stretto/statements/scalars.hpp"
@@ -33,7 +34,12 @@ struct SumState final : LateSums {
     };
 
     /// `of_each`: the real numbers that a dot product is made of.
-    SumState(Comm& on, int width, int of_each) : comm(on), columns(width), reals(of_each), slots(slots_at_first) {
+    SumState(Comm& on, int width, int of_each)
+        : comm(on),
+          columns(width),
+          reals(of_each),
+          numbers(on.reproducible() ? ExactSum::digits : 1),
+          slots(slots_at_first) {
         frozen.reserve(static_cast<std::size_t>(width));
         late.reserve(slots_at_first);
         for (int number = 0; auto& slot : slots) {
@@ -87,7 +93,12 @@ struct SumState final : LateSums {
 
     /// The numbers of so many products.
     std::size_t size_of(std::size_t products) const {
-        return products * static_cast<std::size_t>(columns) * static_cast<std::size_t>(reals);
+        return products * static_cast<std::size_t>(columns) * static_cast<std::size_t>(reals) * numbers;
+    }
+    /// The next sum of those that have come.
+    double read(const double*& value) const {
+        const double* const at = std::exchange(value, value + numbers);
+        return numbers == 1 ? *at : ExactSum::value(at);
     }
     /// Makes room for sums of this many products.
     void reserve(std::size_t products) {
@@ -103,6 +114,7 @@ struct SumState final : LateSums {
 
     Comm& comm;
     int columns, reals;
+    std::size_t numbers;  // that ranks add up for each sum of real numbers
     Ledger ledger;
     /// Returns when the dot products that were asked for there have come; empty: they are there.
     std::function<void(const double*)> arrive;
@@ -179,13 +191,12 @@ public:
     }
 
 private:
-    static Number<T> take(const double*& value) {
-        if constexpr (is_complex<T>) {
-            value += 2;
-            return {value[-2], value[-1]};
-        } else {
-            return static_cast<Number<T>>(*value++);
-        }
+    Number<T> take(const double*& value) const {
+        const double real = state_->read(value);
+        if constexpr (is_complex<T>)
+            return {real, state_->read(value)};
+        else
+            return static_cast<Number<T>>(real);
     }
     /// The numbers; the slot they are in is not used again before the next sum is started.
     const double* arrived() {

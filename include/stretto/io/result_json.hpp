@@ -19,6 +19,7 @@ struct RunInfo {
     Global rows = 0, nonzeros = 0;
     int columns = 1, threads = 1;
     int ranks = 1;
+    bool reproducible = false;  ///< the same bits on any number of ranks and threads
     /// Others of the command line that say what was solved: names and values, these as they are typed.
     std::vector<std::pair<std::string, std::string>> options;
     double rtol = 0, atol = 0;

@@ -38,6 +38,7 @@ struct PreconditionerKind {
                                                        const Options& options) = nullptr;
     bool (*symmetric)(const Options& options) = always;  ///< M is, where A is
     bool varies = false;                                 ///< M depends on r: only flexible methods may use it
+    bool of_rows = false;                                ///< M is the same on any number of threads and ranks
     bool replicated = false;  ///< of_hierarchical makes it for vectors that every rank has whole, too
 
     bool takes(MatrixKind matrix) const {
@@ -70,7 +71,8 @@ PreconditionerChoice choose_preconditioner(const std::string& spec, MatrixKind k
 std::string preconditioner_in_single(const std::string& spec);
 
 /// Collective. The preconditioner that a specification names; null for none. Throws InputError as
-/// choose_preconditioner, and where the matrix does not suit. A must outlive it.
+/// choose_preconditioner, where the matrix does not suit, and where its communicator is reproducible and M is not. A
+/// must outlive it.
 std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const CsrMatrix<double>& A);
 std::unique_ptr<Preconditioner> make_preconditioner(const std::string& spec, const HMatrix& A,
                                                     const HMatrixOrigin& origin = {});

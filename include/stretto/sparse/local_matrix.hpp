@@ -17,15 +17,17 @@
 
 namespace stretto {
 
-/// A row with halo columns: those at halo_begin and behind.
+/// A row with halo columns: those at halo_begin and behind, of which those at halo_above and behind follow its owned
+/// ones.
 struct InterfaceRow {
-    Index row, halo_begin;
+    Index row, halo_begin, halo_above;
 };
 
 /// The rows of one rank in local numbering, dealt to threads, and their products. Compressed rows with 32-bit columns,
 /// the owned ones numbered 0 … rows() − 1, those of other ranks (the halo) from rows() on. A row holds its owned
-/// columns first and its halo columns after them, each in increasing global order, so that its sum is two loops without
-/// branches. Interior rows, without halo columns, stand in one of RowForms as well, where that pays.
+/// columns first and its halo columns after them, each in increasing global order. Its sum goes through them in the
+/// order of global columns, which is the same on any number of ranks, in three loops without branches. Interior rows,
+/// without halo columns, stand in one of RowForms as well, where that pays.
 template <class T>
 class LocalMatrix {
 public:

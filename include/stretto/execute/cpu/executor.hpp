@@ -8,7 +8,7 @@
 // first-level cache, memory is passed over once for the whole group. Coefficients are spread over the lanes
 // beforehand (lane i belongs to column i mod m), which makes one flat loop right for every number of columns;
 // dot products add up in registers along a block, then lane by lane, and are folded into columns at the end, in a fixed
-// order.
+// order; or exactly, in any order (exact_sum.hpp).
 //
 // A group with panels in it (panel_kernels.hpp) has longer blocks: what matters there is that a stretch of all vectors
 // of a panel stays in the second-level cache.
@@ -48,18 +48,21 @@ public:
           threads_(threads),
           formulation_(formulation),
           comm_(comm),
-          ledger_(ledger) {
+          ledger_(ledger),
+          exact_(comm && comm->reproducible()) {
         vector_lanes_ = about(most_lanes);
-        accumulators_.reserve(static_cast<std::size_t>(threads_) * (dots_at_first * period() + gap));
+        accumulators_.reserve(static_cast<std::size_t>(threads_) * (dots_at_first * of_a_dot() + gap));
     }
 
     /// From now on each right-hand side has so many neighbouring columns, with one coefficient and one dot product: two
     /// where real vectors are complex ones, and all scalars real.
     void take_together(int columns) { together_ = static_cast<std::size_t>(columns); }
+    /// From now on dot products are exact, as they are where the communicator is reproducible.
+    void sum_exactly() { exact_ = true; }
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
     void reserve(std::size_t products) {
-        const std::size_t sums = (2 * products + dots_at_first) * period() + gap;
+        const std::size_t sums = (2 * products + dots_at_first) * of_a_dot() + gap;
         accumulators_.reserve(static_cast<std::size_t>(threads_) * sums);
         coefficients_.reserve(products * period());
     }
@@ -279,10 +282,11 @@ private:
     // ---- what a statement's dot products take of the accumulators of a thread ----
     template <class S>
     std::size_t lanes_of(const S& s) const {
-        return static_cast<std::size_t>(count_dots_of(s)) * period();
+        return static_cast<std::size_t>(count_dots_of(s)) * of_a_dot();
     }
 
-    Binding<T> make_binding(bool panels) { return {coefficients_, columns_, together_, lanes_, !panels}; }
+    Binding<T> make_binding(bool panels) { return {coefficients_, columns_, together_, lanes_, !panels, exact_}; }
+    std::size_t of_a_dot() const { return exact_ ? columns_ * ExactSum::digits : period(); }
 
     // ---- one pass over memory ----
     template <class Bound>
@@ -292,6 +296,7 @@ private:
 
     // ---- lanes into columns, threads and lanes in order ----
     void fold(int threads, std::size_t sums, int count, double* dots) const {
+        if (exact_) return fold_exactly(threads, sums, count, dots);
         const std::size_t lanes = period();
         for (std::size_t place = 0; place < static_cast<std::size_t>(count) * lanes; place += lanes)
             for (std::size_t j = 0; j < columns_; j += together_) {
@@ -302,6 +307,22 @@ private:
                             sum += accumulators_[t * sums + place + lane];
                 dots = put(sum, dots);
             }
+    }
+
+    void fold_exactly(int threads, std::size_t sums, int count, double* dots) const {
+        constexpr auto parts = static_cast<std::size_t>(reals_in<T>);
+        for (std::size_t dot = 0; dot < static_cast<std::size_t>(count); ++dot)
+            for (std::size_t j = 0; j < columns_; j += together_)
+                for (std::size_t part = 0; part < parts; ++part) {
+                    ExactSum sum;
+                    for (std::size_t k = j; k < j + together_; ++k)
+                        for (std::size_t t = 0; t < static_cast<std::size_t>(threads); ++t) {
+                            const auto* const mine = accumulators_.data() + t * sums + dot * of_a_dot();
+                            sum.add(reinterpret_cast<const ExactSum::Digit*>(mine) +
+                                    (k * parts + part) * ExactSum::digits);
+                        }
+                    dots = sum.put(dots);
+                }
     }
 
     static double* put(double sum, double* dots) {
@@ -322,6 +343,7 @@ private:
     Formulation formulation_;
     Comm* comm_;
     Ledger* ledger_;
+    bool exact_;
     std::size_t vector_lanes_ = 1;
     std::size_t lanes_ = 1;  // of the group that runs, at most
     LaneArrays<T> coefficients_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/execute/cpu/panel_kernels.hpp"
+#include "stretto/execute/exact_sum.hpp"
 #include "stretto/statements/scalars.hpp"
 
 namespace stretto {
@@ -54,18 +55,25 @@ template <class T>
 class Binding {
 public:
     /// For blocks of at most so many lanes, of `columns` columns, so many of which have one coefficient. `share`:
-    /// coefficients that are equal are one array.
-    Binding(LaneArrays<T>& arrays, std::size_t columns, std::size_t together, std::size_t lanes, bool share)
+    /// coefficients that are equal are one array. `exact`: dot products are.
+    Binding(LaneArrays<T>& arrays, std::size_t columns, std::size_t together, std::size_t lanes, bool share, bool exact)
         : arrays_(arrays),
           columns_(columns),
           together_(together),
           lanes_(lanes),
           period_(PanelKernels<T>::period(static_cast<int>(columns))),
-          share_(share) {}
+          share_(share),
+          exact_(exact) {}
 
     std::size_t period() const { return period_; }
+    /// The columns of exact sums; 0: sums are rounded.
+    std::size_t exact_columns() const { return exact_ ? columns_ : 0; }
     /// The place of so many dot products in the accumulators of a thread.
-    std::size_t place(int count) { return std::exchange(place_, place_ + static_cast<std::size_t>(count) * period_); }
+    std::size_t place(int count) {
+        return std::exchange(place_, place_ + static_cast<std::size_t>(count) * of_a_dot());
+    }
+    /// The accumulators of a dot product.
+    std::size_t of_a_dot() const { return exact_ ? columns_ * ExactSum::digits : period_; }
 
     /// A coefficient for each lane of a block.
     const T* spread(const Scalars<T>& scalars) {
@@ -99,7 +107,7 @@ public:
 private:
     LaneArrays<T>& arrays_;
     std::size_t columns_, together_, lanes_, period_;
-    bool share_;
+    bool share_, exact_;
     std::size_t place_ = 0;
 };
 

@@ -72,15 +72,20 @@ private:
 template <class T>
 struct CpuKind<PanelDots<T>> {
     PanelDots<T> statement;
-    std::size_t place, period;
+    std::size_t place, period, exact_columns, of_a_dot;
 
     static int width(const PanelDots<T>& s) { return s.right.count(); }
     static CpuKind bind(const PanelDots<T>& s, Binding<T>& binding) {
-        return {s, binding.place(s.count()), binding.period()};
+        return {s, binding.place(s.count()), binding.period(), binding.exact_columns(), binding.of_a_dot()};
     }
     void run(std::size_t block, std::size_t lanes, sum_of<T>* accumulators) const {
-        PanelKernels<T>::dots(strip_of(statement.left, block), strip_of(statement.right, block), accumulators + place,
-                              {lanes, period, lanes});
+        const auto left = strip_of(statement.left, block), right = strip_of(statement.right, block);
+        sum_of<T>* sums = accumulators + place;
+        if (exact_columns == 0) return PanelKernels<T>::dots(left, right, sums, {lanes, period, lanes});
+        for (int i = 0; i < left.count; ++i)
+            for (int k = 0; k < right.count; ++k, sums += of_a_dot)
+                ExactSum::add_products(left[i], right[k], lanes, exact_columns,
+                                       reinterpret_cast<ExactSum::Digit*>(sums));
     }
 };
 

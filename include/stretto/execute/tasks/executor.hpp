@@ -36,6 +36,7 @@ public:
           parts_(parts),
           formulation_(formulation),
           graph_(comm ? &static_cast<TaskComm*>(comm)->graph() : nullptr),
+          exact_(comm && comm->reproducible()),
           here_(columns, parts, formulation) {}
 
     Formulation formulation() const { return formulation_; }
@@ -153,8 +154,10 @@ private:
         auto free = std::ranges::find_if(
             groups_, [](const Group& group) { return !group.busy.load(std::memory_order_acquire); });
         if (free == groups_.end()) {
-            groups_.emplace_back(columns_, parts_).cpu.reserve(products_);
+            groups_.emplace_back(columns_, parts_);
             free = std::prev(groups_.end());
+            if (exact_) free->cpu.sum_exactly();
+            free->cpu.reserve(products_);
         }
         free->busy.store(true, std::memory_order_relaxed);
         free->rows = rows;
@@ -182,6 +185,7 @@ private:
     int columns_, parts_;
     Formulation formulation_;
     TaskGraph* graph_;
+    bool exact_;
     CpuExecutor<X> here_;
     std::size_t products_ = 0;
     std::deque<Group> groups_;
