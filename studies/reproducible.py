@@ -12,7 +12,7 @@ CASES = (("poisson3d:40", "cg", "jacobi", 1), ("poisson3d:100", "cg", "jacobi", 
          ("poisson3d:100", "deep_pipelined_cg:l=3", "jacobi", 1), ("poisson3d:100", "cg", "chebyshev", 1), ("poisson3d:100", "cg", "jacobi", 8),
          ("jump3d:100", "cg", "jacobi", 1), ("jump3d:100", "s_step_cg", "jacobi", 1), ("convdiff3d:100", "bicgstab", "jacobi", 1),
          ("convdiff3d:100", "pipelined_bicgstab", "jacobi", 1), ("convdiff3d:100", "gmres", "jacobi", 1), ("jump2d:500", "minres", "jacobi", 1))
-KINDS = {"usual": {}, "compressed": {"storage": "csr"}, "reproducible": {"reproducible": True}}
+KINDS = {"usual": {}, "reproducible": {"reproducible": True}}
 
 
 def options(parser):
@@ -40,23 +40,21 @@ def measure(study):
 
 # What follows reads the data alone.
 
-def price(row, beside):
+def price(row):
     """Of an iteration."""
-    one, other = row["reproducible"], row[beside]
+    one, other = row["reproducible"], row["usual"]
     return one["seconds"] / one["iterations"] / (other["seconds"] / other["iterations"])
 
 
 def report(data):
     records = data["records"]
-    rows = [{**row, "of usual": price(row, "usual"), "of compressed": price(row, "compressed"),
-             "whole": row["reproducible"]["seconds"] / row["usual"]["seconds"]} for row in records]
+    rows = [{**row, "iteration": price(row), "whole": row["reproducible"]["seconds"] / row["usual"]["seconds"]} for row in records]
     shown = table(rows, {"problem": "{problem}", "method": "`{method}`", "preconditioner": "`{precond}`", "columns": "{columns}",
                          "iterations": "{usual[iterations]}", "iterations, reproducible": "{reproducible[iterations]}",
                          "solve, s": "{usual[seconds]:.3f}", "reproducible, s": "{reproducible[seconds]:.3f}", "whole solve": "{whole:.2f}",
-                         "an iteration": "{of usual:.2f}", "beside compressed rows": "{of compressed:.2f}"})
+                         "an iteration": "{iteration:.2f}"})
     told = [f"In the geometric mean a solve takes {geometric_mean(row['whole'] for row in rows):.2f} of the time of one without, an iteration "
-            f"{geometric_mean(row['of usual'] for row in rows):.2f} (at most {max(row['of usual'] for row in rows):.2f}); beside compressed rows, which "
-            f"leaves the sums alone, {geometric_mean(row['of compressed'] for row in rows):.2f}.",
+            f"{geometric_mean(row['iteration'] for row in rows):.2f} (at most {max(row['iteration'] for row in rows):.2f}).",
             f"{sum(row['reproducible']['same'] for row in records)} of {len(records)} rows had the same residual, to the last digit, in all "
             f"{data['rounds']} rounds."] if rows else []
     return {"facts": machine.line(data["facts"]), "ranks": f"{data['ranks']}", "rounds": f"{data['rounds']}", "rtol": f"{RTOL:.0e}",

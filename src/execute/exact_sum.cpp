@@ -5,10 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <complex>
-#include <concepts>
 #include <numeric>
-#include <type_traits>
 
+#include "stretto/execute/cpu/panel_kernels.hpp"
 #include "stretto/statements/scalar_traits.hpp"
 
 // Compiled with -ffp-contract=off: what is split here is the rounded product, which a fused operation never sees.
@@ -17,6 +16,7 @@ namespace stretto {
 namespace {
 
 using Digit = ExactSum::Digit;
+constexpr int levels = static_cast<int>(ExactLayout::levels);
 __extension__ typedef unsigned __int128 Wide;
 
 constexpr int bits = 32, bias = 1023, mantissa = 52;
@@ -51,58 +51,127 @@ void add_one(double value, Digit* sum) {
     }
 }
 
-/// A number in two parts that are whole multiples of units for all numbers of its size and smaller, and what is left.
-struct Split {
-    double large, small;  // one and a half times the power of two whose last place is the unit
-    struct Parts {
-        double high, low, rest;
-    };
-    Parts operator()(double value) const {
-        const double high = (value + large) - large, left = value - high, low = (left + small) - small;
-        return {high, low, left - low};
-    }
-};
+using Registers = KernelRegister<double>;
+typedef double Register __attribute__((vector_size(Registers::width * sizeof(double))));
+constexpr std::size_t width = Registers::width;
 constexpr std::size_t together = 512;  // numbers whose parts add up without rounding: 9 bits, with the 44 of a part
 
-/// sum += Σ values[i · stride]. Neighbouring numbers are mostly of a size: their parts are added up as doubles first.
-template <class Stride>
-void add_all(const double* values, std::size_t count, Stride stride, Digit* sum) {
-    std::uint64_t most = 0;
-#pragma omp simd reduction(max : most)
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t size = bits_of(values[i * stride]) << 1;
-        most = size > most ? size : most;
+/// Numbers, the same of each lane of a register, in parts that are whole multiples of units, and what is left.
+/// `window` is one and a half times a power of two, whose last place is the unit of the first part.
+template <class Number>
+struct Split {
+    Number window, parts[levels], rest;
+    explicit Split(Number of_lane) : window(of_lane) {}
+    void operator()(Number value) {
+        Number step = window;
+        rest = value;
+        for (Number& part : parts) {
+            part = (rest + step) - step;
+            rest -= part;
+            step *= 0x1p-45;
+        }
     }
-    if (most == 0) return;
-    // Where the parts would leave what doubles can be, numbers are taken one by one.
-    constexpr std::uint64_t above = 9, below = 36, smallest = 200, largest = 2000;
-    const std::uint64_t exponent = most >> (mantissa + 1);
-    if (exponent < smallest || exponent > largest) {
-        for (std::size_t i = 0; i < count; ++i) add_one(values[i * stride], sum);
-        return;
-    }
-    const Split split{one_and_a_half_times_two_to(exponent + above), one_and_a_half_times_two_to(exponent - below)};
-    double high = 0, low = 0;
-    std::uint64_t left = 0;
-#pragma omp simd reduction(+ : high, low) reduction(| : left)
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto parts = split(values[i * stride]);
-        high += parts.high;
-        low += parts.low;
-        left |= bits_of(parts.rest) << 1;
-    }
-    add_one(high, sum);
-    add_one(low, sum);
-    if (left == 0) return;
-    for (std::size_t i = 0; i < count; ++i)
-        if (const double rest = split(values[i * stride]).rest; rest != 0) add_one(rest, sum);
-}
+};
+constexpr std::uint64_t above = 9;                       // binades of a window's number over those that it is for
+constexpr std::uint64_t margin = 16;                     // and of these over what a lane begins with
+constexpr std::uint64_t smallest = 200, largest = 1900;  // exponents of products that have a window
 
-void add_columns(const double* values, std::size_t rows, std::size_t stride, Digit* sum) {
-    if (stride == 1)
-        add_all(values, rows, std::integral_constant<std::size_t, 1>{}, sum);
-    else
-        add_all(values, rows, stride, sum);
+/// The lanes of one part of a dot product that make a register.
+struct Lanes {
+    const ExactLayout& layout;
+    double* all;
+    std::size_t part, first;
+    double* windows = all + layout.lanes_at(part) + first;
+
+    double& at(int level, std::size_t lane) const {
+        return windows[static_cast<std::size_t>(level + 1) * layout.lanes + lane];
+    }
+    Digit* sum(std::size_t lane) const { return reinterpret_cast<Digit*>(all) + layout.sum_at(first + lane, part); }
+    void finish() const {
+        for (std::size_t lane = 0; lane < width; ++lane)
+            for (int level = 0; level < levels; ++level)
+                if (double& held = at(level, lane); held != 0) {
+                    add_one(held, sum(lane));
+                    held = 0;
+                }
+    }
+    /// The numbers of a register every `stride` numbers.
+    void add(const double* numbers, std::size_t count, std::size_t stride) const {
+        if (take(numbers, count, stride, count * width / 8)) return;
+        finish();
+        if (look_at(numbers, count, stride))
+            take(numbers, count, stride, count * width);
+        else
+            for_each(numbers, count, stride, [](double value, std::size_t) { return value; });
+    }
+
+private:
+    /// Unless one is above its window, or more than `most` leave a rest. The rests become digits at once.
+    bool take(const double* numbers, std::size_t count, std::size_t stride, std::size_t most) const {
+        Split<Register> split(Registers::load(windows));
+        const Register limit = split.window * 0x1p-9;
+        Register sum[levels];
+        for (int level = 0; level < levels; ++level) sum[level] = Registers::load(&at(level, 0));
+        auto inside = limit == limit;
+        auto rests = inside ^ inside;
+        for (std::size_t k = 0; k < count; ++k) {
+            const Register value = Registers::load(numbers + k * stride);
+            split(value);
+            inside &= (value <= limit) & (value >= -limit);
+            rests += split.rest != 0;
+            for (int level = 0; level < levels; ++level) sum[level] += split.parts[level];
+        }
+        std::size_t left = 0;
+        if (const auto unusual = rests | ~inside; any(reinterpret_cast<const std::int64_t*>(&unusual)))
+            for (std::size_t lane = 0; lane < width; ++lane) {
+                if (!inside[lane]) return false;
+                left += static_cast<std::size_t>(-rests[lane]);
+            }
+        if (left > most) return false;
+        for (int level = 0; level < levels; ++level) Registers::store(&at(level, 0), sum[level]);
+        if (left > 0)
+            for_each(numbers, count, stride, [&](double value, std::size_t lane) {
+                Split<double> parts(windows[lane]);
+                parts(value);
+                return parts.rest;
+            });
+        return true;
+    }
+    /// Gives each lane a window for these numbers. Returns false where there is none.
+    bool look_at(const double* numbers, std::size_t count, std::size_t stride) const {
+        for (std::size_t lane = 0; lane < width; ++lane) {
+            std::uint64_t most = 0;
+            for (std::size_t k = 0; k < count; ++k) most = std::max(most, bits_of(numbers[k * stride + lane]) << 1);
+            const std::uint64_t exponent = std::max(most >> (mantissa + 1), smallest);
+            if (exponent > largest) return false;
+            if (most > 0) windows[lane] = one_and_a_half_times_two_to(exponent + margin + above);
+        }
+        return true;
+    }
+    static bool any(const std::int64_t* flags) {
+        std::int64_t found = 0;
+        for (std::size_t lane = 0; lane < width; ++lane) found |= flags[lane];
+        return found != 0;
+    }
+    template <class What>
+    void for_each(const double* numbers, std::size_t count, std::size_t stride, const What& what) const {
+        for (std::size_t k = 0; k < count; ++k)
+            for (std::size_t lane = 0; lane < width; ++lane)
+                if (const double value = what(numbers[k * stride + lane], lane); value != 0) add_one(value, sum(lane));
+    }
+};
+
+/// The rounded products that make a part of a dot product.
+template <class T>
+void multiply(const T* left, const T* right, std::size_t count, std::size_t part, double* products) {
+    if constexpr (is_complex<T>) {
+        for (std::size_t i = 0; i < count; ++i) {
+            products[2 * i] = left[i].real() * (part == 1 ? right[i].imag() : right[i].real());
+            products[2 * i + 1] = left[i].imag() * (part == 1 ? -right[i].real() : right[i].imag());
+        }
+    } else {
+        for (std::size_t i = 0; i < count; ++i) products[i] = double{left[i]} * double{right[i]};
+    }
 }
 
 /// Adds digits with their carries brought on: from −2³¹ up to 2³¹, but for the last.
@@ -120,35 +189,48 @@ void carried(const Take& take, std::span<std::int64_t> to) {
 
 }  // namespace
 
+ExactLayout::ExactLayout(std::size_t of_columns, std::size_t of_parts) : columns(of_columns), parts(of_parts), rows(1) {
+    const std::size_t whole = std::lcm(products(), width);
+    if (whole <= 64) rows = whole / products();
+    lanes = (rows * products() + width - 1) / width * width;
+    step = together / lanes * rows * columns;
+}
+
 template <class T>
-void ExactSum::add_products(const T* left, const T* right, std::size_t length, std::size_t columns, Digit* sums) {
-    using Part = sum_of<real_of<T>>;
-    static_assert(std::same_as<Part, double>);
+void ExactSums<T>::add(std::size_t dot, const T* left, const T* right, std::size_t length) const {
+    double* const numbers = numbers_ + dot * layout_.size();
+    double& held = numbers[layout_.size() - 1];
     double products[together];
-    constexpr auto parts = static_cast<std::size_t>(reals_in<T>);
-    const std::size_t step = together / (parts * columns) * columns;
+    // Rows that stand side by side in the lanes; what fills up the last register are zeros.
+    const std::size_t used = layout_.rows * layout_.columns, step = layout_.step;
+    const std::size_t in_one = used * parts == layout_.lanes ? step : used;
     for (std::size_t begin = 0; begin < length; begin += step) {
-        const std::size_t here = std::min(step, length - begin), rows = here / columns;
-        const T *const a = left + begin, *const b = right + begin;
-        if constexpr (is_complex<T>) {
-            for (const bool imaginary : {false, true}) {
-                for (std::size_t i = 0; i < here; ++i) {
-                    products[2 * i] = a[i].real() * (imaginary ? b[i].imag() : b[i].real());
-                    products[2 * i + 1] = a[i].imag() * (imaginary ? -b[i].real() : b[i].imag());
-                }
-                for (std::size_t j = 0; j < 2 * columns; ++j)
-                    add_columns(products + j, rows, 2 * columns, sums + (j / 2 * 2 + imaginary) * digits);
-            }
-        } else {
-            for (std::size_t i = 0; i < here; ++i) products[i] = double{a[i]} * double{b[i]};
-            for (std::size_t j = 0; j < columns; ++j) add_columns(products + j, rows, columns, sums + j * digits);
+        const std::size_t here = std::min(step, length - begin), count = (here + used - 1) / used;
+        if (held + static_cast<double>(count) > together) finish(dot);
+        held += static_cast<double>(count);
+        for (std::size_t part = 0; part < parts; ++part) {
+            if (count * used != here || in_one != step) std::fill_n(products, count * layout_.lanes, 0.0);
+            double* to = products;
+            for (std::size_t i = 0; i < here; i += in_one, to += layout_.lanes)
+                multiply(left + begin + i, right + begin + i, std::min(in_one, here - i), part, to);
+            for (std::size_t first = 0; first < layout_.lanes; first += width)
+                Lanes{layout_, numbers, part, first}.add(products + first, count, layout_.lanes);
         }
     }
 }
-template void ExactSum::add_products(const double*, const double*, std::size_t, std::size_t, Digit*);
-template void ExactSum::add_products(const float*, const float*, std::size_t, std::size_t, Digit*);
-template void ExactSum::add_products(const std::complex<double>*, const std::complex<double>*, std::size_t, std::size_t,
-                                     Digit*);
+
+template <class T>
+void ExactSums<T>::finish(std::size_t dot) const {
+    double* const numbers = numbers_ + dot * layout_.size();
+    for (std::size_t part = 0; part < parts; ++part)
+        for (std::size_t first = 0; first < layout_.lanes; first += width)
+            Lanes{layout_, numbers, part, first}.finish();
+    numbers[layout_.size() - 1] = 0;
+}
+
+template class ExactSums<double>;
+template class ExactSums<float>;
+template class ExactSums<std::complex<double>>;
 
 void ExactSum::add(const Digit* sum) {
     carried([&](std::size_t k) { return std::int64_t{sum[k]}; }, digits_);
@@ -202,10 +284,12 @@ std::vector<double> all_dots(const Comm& comm, std::span<const std::span<const d
             sums.push_back(std::inner_product(each.begin(), each.end(), right.begin(), 0.0));
             continue;
         }
-        Digit mine[ExactSum::digits] = {};
-        ExactSum::add_products(each.data(), right.data(), each.size(), 1, mine);
+        std::vector<double> numbers(ExactSums<double>::size(1));
+        const ExactSums<double> mine(numbers.data(), 1);
+        mine.add(0, each.data(), right.data(), each.size());
+        mine.finish(0);
         ExactSum sum;
-        sum.add(mine);
+        sum.add(mine.sum(0, 0, 0));
         sums.resize(sums.size() + ExactSum::digits);
         sum.put(sums.data() + sums.size() - ExactSum::digits);
     }

@@ -27,31 +27,28 @@ void check_finite(Global row, Global column, const T& value) {
         throw InputError(fmt::format("{} {}", place, value));
 }
 
-/// Compressed rows are summed up in an order of their own.
-Storage for_use(const Comm& comm, Storage asked) { return comm.reproducible() ? Storage::compressed_rows : asked; }
-
 }  // namespace
 
 template <class T>
 CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, LocalRows<T> rows, int threads, Storage storage)
-    : comm_(&comm), partition_(std::move(partition)), storage_(for_use(comm, storage)) {
+    : comm_(&comm), partition_(std::move(partition)), storage_(storage) {
     plan(rows, threads);
     agree(comm, [&] {
         local_ = LocalMatrix<T>(rows, first_, halo_.rows(), threads);
         rows.columns = {};  // what follows has their memory
         local_.store_values(rows.values);
         rows.values = {};
-        local_.build_forms(storage_);
+        local_.build_forms(storage_, comm_->reproducible());
     });
 }
 
 template <class T>
 CsrMatrix<T>::CsrMatrix(Comm& comm, Partition partition, const GivenRows<T>& rows, int threads, Storage storage)
-    : comm_(&comm), partition_(std::move(partition)), storage_(for_use(comm, storage)) {
+    : comm_(&comm), partition_(std::move(partition)), storage_(storage) {
     plan(rows, threads);
     agree(comm, [&] {
         local_ = LocalMatrix<T>(rows, first_, halo_.rows(), threads);
-        local_.build_forms(storage_);
+        local_.build_forms(storage_, comm_->reproducible());
     });
 }
 
@@ -65,7 +62,7 @@ CsrMatrix<T>::CsrMatrix(const CsrMatrix<Other>& other)
       nonzeros_(other.nonzeros_),
       halo_(other.halo_),
       local_(other.local_) {
-    agree(*comm_, [&] { local_.build_forms(storage_); });
+    agree(*comm_, [&] { local_.build_forms(storage_, comm_->reproducible()); });
 }
 
 /// What is not of values.
@@ -147,7 +144,7 @@ void CsrMatrix<T>::update_values(std::span<const T> values) {
     });
     agree(*comm_, [&] {
         local_.store_values(values);
-        local_.build_forms(storage_);
+        local_.build_forms(storage_, comm_->reproducible());
     });
     if (powers_) powers_ = std::make_shared<const MatrixPowers<T>>(*this, powers_->depth());
     if constexpr (std::same_as<T, double>)

@@ -184,12 +184,12 @@ void LocalMatrix<T>::store_values(std::span<const T> values) {
 }
 
 template <class T>
-void LocalMatrix<T>::build_forms(Storage storage) {
+void LocalMatrix<T>::build_forms(Storage storage, bool in_order) {
     each_part([&](std::size_t part) {
         if (interior_[part].empty()) return;
         const InteriorRows<T> rows{start_, columns_, values_, interior_[part]};
         RowForms<T>::find([&]<class Form>(std::type_identity<Form>) {
-            if (!storage.tries(Form::name)) return false;
+            if (!storage.tries(Form::name) || (in_order && !Form::in_order)) return false;
             auto form = Form::build(rows);
             if (!form) return false;
             form_[part] = *std::move(form);

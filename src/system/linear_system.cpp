@@ -62,11 +62,13 @@ void LinearSystem::Parts::check_reproducible() const {
         throw InputError(
             "auto chooses by times, which are others in every run: for what is reproducible name a "
             "preconditioner, none, jacobi or chebyshev");
-    if (options.storage != Storage::automatic && options.storage != Storage::compressed_rows)
-        throw InputError(fmt::format(
-            "--storage {}: rows are added up in the order of columns in compressed ones alone: --storage csr, "
-            "or leave it out",
-            options.storage.name()));
+    using Forms = RowForms<double>;
+    for (std::size_t f = 0; f < Forms::size; ++f)
+        if (options.storage.name() == Forms::names[f] && !Forms::in_order[f])
+            throw InputError(
+                fmt::format("--storage {}: its rows are not added up in the order of columns, and not reproducible: "
+                            "leave it out",
+                            Forms::names[f]));
     if (steps.rcm || steps.metis)
         throw InputError(
             fmt::format("--prepare {}: the order of rows is another on another number of ranks, and "

@@ -53,7 +53,7 @@ check "auto" refuses "name a method and a preconditioner" solve jump3d:8 --repro
 check "an automatic depth" refuses "name a method" solve jump3d:8 --method deep_pipelined_cg:l=auto --precond jacobi --reproducible
 check "blocks of ranks" refuses "those are none, jacobi and chebyshev|none, jacobi" \
   solve jump3d:8 --method cg --precond block_jacobi:ic0 --reproducible
-check "another storage" refuses "storage csr" solve jump3d:8 --method cg --storage sliced --reproducible
+check "another storage" refuses "leave it out" solve jump3d:8 --method cg --storage blocked --reproducible
 check "an order of ranks" refuses "leave it out" solve jump3d:8 --method cg --prepare metis --reproducible
 check "a device" refuses "device cpu" solve jump3d:8 --method cg --device emulated --reproducible
 

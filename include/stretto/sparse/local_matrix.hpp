@@ -44,7 +44,7 @@ public:
     /// Those of the rows in the order of global columns. Forgets the forms.
     void store_values(std::span<const T> values);
     /// Builds the form that this storage has for the values. Where memory is short compressed rows serve.
-    void build_forms(Storage storage);
+    void build_forms(Storage storage, bool in_order);
 
     Index rows() const { return rows_; }
     int threads() const { return static_cast<int>(interior_.size()); }

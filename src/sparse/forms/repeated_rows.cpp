@@ -29,7 +29,11 @@ void pass(const T* values, const T* const* from, T* __restrict to, std::size_t s
 #pragma omp simd
     for (std::size_t j = i; j < size; ++j) {
         T sum = first ? T{} : to[j];
-        for (int k = 0; k < terms; ++k) sum += value[k] * x[k][j];
+        for (int k = 0; k < terms; ++k)
+            if constexpr (is_complex<T>)
+                sum += value[k] * x[k][j];
+            else
+                sum = multiply_add(value[k], x[k][j], sum);
         to[j] = sum;
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <numeric>
@@ -18,6 +19,16 @@
 
 namespace stretto {
 
+/// a b + c, fused wherever processors are that can, and not where a compiler thinks it quick: all storages round alike.
+template <class T>
+T multiply_add(T a, T b, T c) {
+#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
+    return std::fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 /// Sums of products, side by side in registers. `values` can be indexed, and may be in single precision.
 template <std::size_t width, class T>
 struct ProductSums {
@@ -26,13 +37,13 @@ struct ProductSums {
     template <class V>
     void add(T factor, V values) {
 #pragma omp simd
-        for (std::size_t i = 0; i < width; ++i) sum[i] += factor * static_cast<T>(values[i]);
+        for (std::size_t i = 0; i < width; ++i) sum[i] = multiply_add(factor, static_cast<T>(values[i]), sum[i]);
     }
     /// One value with each entry of x.
     template <bool conjugated = false, class V>
     void add_each(V values, const T* x) {
 #pragma omp simd
-        for (std::size_t i = 0; i < width; ++i) sum[i] += static_cast<T>(values[i]) * x[i];
+        for (std::size_t i = 0; i < width; ++i) sum[i] = multiply_add(static_cast<T>(values[i]), x[i], sum[i]);
     }
     T operator[](std::size_t i) const { return sum[i]; }
     void store(T* y) const { std::copy_n(sum, width, y); }
@@ -113,7 +124,7 @@ struct RowSums {
             if constexpr (is_complex<T>)
                 sums.add(value, row);
             else  // told to be a loop of vectors, it takes twice the instructions
-                for (int c = 0; c < Width; ++c) sums.sum[c] += value * row[c];
+                for (int c = 0; c < Width; ++c) sums.sum[c] = multiply_add(value, row[c], sums.sum[c]);
         }
     }
     void store(T* y) const {

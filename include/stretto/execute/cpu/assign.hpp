@@ -39,7 +39,8 @@ struct CpuKind<Assign<E>> {
     static CpuKind bind(const Assign<E>& s, Binding<value_type>& binding) {
         return {s.target, stretto::bind(s.expression, binding)};
     }
-    void run(std::size_t block, std::size_t lanes, sum_of<value_type>*) const {
+    template <class Sums>
+    void run(std::size_t block, std::size_t lanes, Sums) const {
         value_type* const to = target + block;
         const auto e = expression;
 #pragma omp simd

@@ -18,8 +18,9 @@ struct CpuKind<When<S>> {
     static CpuKind bind(const When<S>& s, Binding<value_type>& binding) {
         return s.active ? CpuKind{true, CpuKind<S>::bind(s.statement, binding)} : CpuKind{};
     }
-    void run(std::size_t block, std::size_t lanes, sum_of<value_type>* accumulators) const {
-        if (active) statement.run(block, lanes, accumulators);
+    template <class Sums>
+    void run(std::size_t block, std::size_t lanes, Sums sums) const {
+        if (active) statement.run(block, lanes, sums);
     }
 };
 
@@ -43,8 +44,9 @@ struct CpuKind<Each<S, most>> {
             bound.statements[k] = CpuKind<S>::bind(*s.statements[k], binding);
         return bound;
     }
-    void run(std::size_t block, std::size_t lanes, sum_of<value_type>* accumulators) const {
-        for (int k = 0; k < count; ++k) statements[static_cast<std::size_t>(k)].run(block, lanes, accumulators);
+    template <class Sums>
+    void run(std::size_t block, std::size_t lanes, Sums sums) const {
+        for (int k = 0; k < count; ++k) statements[static_cast<std::size_t>(k)].run(block, lanes, sums);
     }
 };
 
@@ -60,8 +62,19 @@ struct CpuKind<Group<S...>> {
         // Braces order the evaluation, so places follow the order of the dot products.
         return {std::tuple<Bound<S>...>{CpuKind<S>::bind(all, binding)...}};
     }
-    void run(std::size_t block, std::size_t lanes, sum_of<value_type>* accumulators) const {
-        std::apply([&](const auto&... all) { (all.run(block, lanes, accumulators), ...); }, statements);
+    void run(std::size_t block, std::size_t lanes, sum_of<value_type>* sums) const {
+        std::apply([&](const auto&... all) { (all.run(block, lanes, sums), ...); }, statements);
+    }
+    void run(std::size_t block, std::size_t lanes, ExactSums<value_type> sums) const {
+        std::apply([&](const auto&... all) { (run_apart(all, block, lanes, sums), ...); }, statements);
+    }
+
+private:
+    /// Exact sums hide a call, so that the code of a statement is there once for all groups.
+    template <class S1>
+    [[gnu::noinline]] static void run_apart(const S1& statement, std::size_t block, std::size_t lanes,
+                                            ExactSums<value_type> sums) {
+        statement.run(block, lanes, sums);
     }
 };
 

@@ -6,22 +6,22 @@
 
 namespace stretto {
 
-/// Adds up lane by lane, at its place in the accumulators of a thread; exactly column by column.
+/// Adds up lane by lane, at its place in the accumulators of a thread; or exactly.
 template <class T>
 struct CpuKind<Dot<T>> {
     const T* left;
     const T* right;
-    std::size_t place, period, exact_columns;
+    std::size_t dot, period;
 
     static CpuKind bind(const Dot<T>& s, Binding<T>& binding) {
-        return {s.left, s.right, binding.place(1), binding.period(), binding.exact_columns()};
+        return {s.left, s.right, binding.take_dots(1), binding.period()};
     }
-    void run(std::size_t block, std::size_t lanes, sum_of<T>* accumulators) const {
-        if (exact_columns > 0)
-            ExactSum::add_products(left + block, right + block, lanes, exact_columns,
-                                   reinterpret_cast<ExactSum::Digit*>(accumulators + place));
-        else
-            PanelKernels<T>::dot(left + block, right + block, accumulators + place, lanes, period);
+    // GCC would leave it a call of its own in some groups, for 3 to 6 % more instructions a row.
+    [[gnu::always_inline]] void run(std::size_t block, std::size_t lanes, sum_of<T>* sums) const {
+        PanelKernels<T>::dot(left + block, right + block, sums + dot * period, lanes, period);
+    }
+    void run(std::size_t block, std::size_t lanes, ExactSums<T> sums) const {
+        sums.add(dot, left + block, right + block, lanes);
     }
 };
 

@@ -51,19 +51,21 @@ public:
           ledger_(ledger),
           exact_(comm && comm->reproducible()) {
         vector_lanes_ = about(most_lanes);
-        accumulators_.reserve(static_cast<std::size_t>(threads_) * (dots_at_first * of_a_dot() + gap));
+        reserve_dots(dots_at_first);
     }
 
     /// From now on each right-hand side has so many neighbouring columns, with one coefficient and one dot product: two
     /// where real vectors are complex ones, and all scalars real.
     void take_together(int columns) { together_ = static_cast<std::size_t>(columns); }
     /// From now on dot products are exact, as they are where the communicator is reproducible.
-    void sum_exactly() { exact_ = true; }
+    void sum_exactly() {
+        exact_ = true;
+        reserve_dots(dots_at_first);
+    }
 
     /// Makes room for groups with this many products of panels, so that no iteration allocates.
     void reserve(std::size_t products) {
-        const std::size_t sums = (2 * products + dots_at_first) * of_a_dot() + gap;
-        accumulators_.reserve(static_cast<std::size_t>(threads_) * sums);
+        reserve_dots(2 * products + dots_at_first);
         coefficients_.reserve(products * period());
     }
 
@@ -167,7 +169,7 @@ public:
         auto binding = make_binding((has_panels<S> || ...));
         const auto bound = CpuKind<Group<S...>>::bind(binding, statements...);
         return BoundGroup<std::decay_t<decltype(bound)>>{bound, threads, count_dots(statements...), sums,
-                                                         lanes_together(sums, statements...)};
+                                                         lanes_together(statements...)};
     }
     /// On how many threads so many rows are: waking them costs more than a short vector takes.
     int shares(Index rows) const { return static_cast<std::size_t>(rows) * columns_ < serial_below ? 1 : threads_; }
@@ -176,24 +178,27 @@ public:
     void run_share(const BoundGroup<Bound>& group, Index rows, int t) {
         const RowShare mine(static_cast<std::size_t>(rows), t, group.threads);
         const std::size_t lanes = group.lanes, first = mine.begin * columns_, size = mine.end * columns_ - first;
-        sum_of<T>* const sums = accumulators_.data() + static_cast<std::size_t>(t) * group.sums;
         const std::size_t blocks = size / lanes, rest = size - blocks * lanes;
-        Pieces(comm_, t, blocks_of_a_piece)(0, blocks, [&](std::size_t begin, std::size_t end) {
-            for (std::size_t block = begin; block < end; ++block) group.bound.run(first + block * lanes, lanes, sums);
+        with_sums(t, group.sums, [&](auto sums) {
+            Pieces(comm_, t, blocks_of_a_piece)(0, blocks, [&](std::size_t begin, std::size_t end) {
+                for (std::size_t block = begin; block < end; ++block)
+                    group.bound.run(first + block * lanes, lanes, sums);
+            });
+            if (rest > 0) group.bound.run(first + blocks * lanes, rest, sums);
         });
-        if (rest > 0) group.bound.run(first + blocks * lanes, rest, sums);
     }
     /// The same on rows that a product has finished.
     template <class Bound>
     void run_rows(const BoundGroup<Bound>& group, int part, Index begin, Index end) {
-        sum_of<T>* const sums = accumulators_.data() + static_cast<std::size_t>(part) * group.sums;
         const std::size_t last = static_cast<std::size_t>(end) * columns_;
-        for (std::size_t at = static_cast<std::size_t>(begin) * columns_; at < last; at += group.lanes)
-            group.bound.run(at, std::min(group.lanes, last - at), sums);
+        with_sums(part, group.sums, [&](auto sums) {
+            for (std::size_t at = static_cast<std::size_t>(begin) * columns_; at < last; at += group.lanes)
+                group.bound.run(at, std::min(group.lanes, last - at), sums);
+        });
     }
     /// The dot products, when all threads are done.
     template <class Bound>
-    void fold(const BoundGroup<Bound>& group, double* dots) const {
+    void fold(const BoundGroup<Bound>& group, double* dots) {
         fold(group.threads, group.sums, group.dots, dots);
     }
 
@@ -227,20 +232,26 @@ private:
             (for_each_statement([&](const auto& s) { widest = std::max(widest, width_of(s)); }, statements), ...);
             lanes_ = panel_lanes(widest <= PanelKernels<T>::narrow ? narrow_panel_lanes : most_panel_lanes);
         }
-        std::size_t sums = gap;
-        (for_each_statement([&](const auto& s) { sums += lanes_of(s); }, statements), ...);
-        accumulators_.assign(static_cast<std::size_t>(threads) * sums, sum_of<T>{});
+        std::size_t dots = 0;
+        (for_each_statement([&](const auto& s) { dots += static_cast<std::size_t>(count_dots_of(s)); }, statements),
+         ...);
+        const std::size_t sums = dots * of_a_dot() + gap, of_all = static_cast<std::size_t>(threads) * sums;
+        if (exact_)
+            exact_sums_.assign(of_all, 0);
+        else
+            accumulators_.assign(of_all, sum_of<T>{});
         return sums;
     }
 
     /// The lanes of a block of a group that is bound.
     template <class... S>
-    std::size_t lanes_together(std::size_t sums, const S&... statements) const {
+    std::size_t lanes_together(const S&... statements) const {
         if constexpr (!(has_panels<S> || ...)) {
             Pass vectors;
             (for_each_statement([&](const auto& s) { s.touch(vectors); }, statements), ...);
+            const auto dots = static_cast<std::size_t>(count_dots(statements...));
             const std::size_t arrays = static_cast<std::size_t>(vectors.vectors()) + coefficients_.used() +
-                                       (sums - gap) / std::max(lanes_, period());
+                                       dots * period() / std::max(lanes_, period());
             if (arrays > 0) return about(std::min(lanes_, block_bytes / (sizeof(T) * arrays)));
         }
         return lanes_;
@@ -279,14 +290,26 @@ private:
             return 0;
     }
 
-    // ---- what a statement's dot products take of the accumulators of a thread ----
-    template <class S>
-    std::size_t lanes_of(const S& s) const {
-        return static_cast<std::size_t>(count_dots_of(s)) * of_a_dot();
+    // ---- the sums of a thread ----
+    std::size_t of_a_dot() const { return exact_ ? ExactSums<T>::size(columns_) : period(); }
+    void reserve_dots(std::size_t dots) {
+        const std::size_t of_all = static_cast<std::size_t>(threads_) * (dots * of_a_dot() + gap);
+        if (exact_)
+            exact_sums_.reserve(of_all);
+        else
+            accumulators_.reserve(of_all);
+    }
+    /// work(sums), as statements take them, with those of thread t, which are `size` numbers.
+    template <class Work>
+    void with_sums(int t, std::size_t size, const Work& work) {
+        const std::size_t first = static_cast<std::size_t>(t) * size;
+        if (exact_)
+            work(ExactSums<T>(exact_sums_.data() + first, columns_));
+        else
+            work(accumulators_.data() + first);
     }
 
-    Binding<T> make_binding(bool panels) { return {coefficients_, columns_, together_, lanes_, !panels, exact_}; }
-    std::size_t of_a_dot() const { return exact_ ? columns_ * ExactSum::digits : period(); }
+    Binding<T> make_binding(bool panels) { return {coefficients_, columns_, together_, lanes_, !panels}; }
 
     // ---- one pass over memory ----
     template <class Bound>
@@ -295,7 +318,7 @@ private:
     }
 
     // ---- lanes into columns, threads and lanes in order ----
-    void fold(int threads, std::size_t sums, int count, double* dots) const {
+    void fold(int threads, std::size_t sums, int count, double* dots) {
         if (exact_) return fold_exactly(threads, sums, count, dots);
         const std::size_t lanes = period();
         for (std::size_t place = 0; place < static_cast<std::size_t>(count) * lanes; place += lanes)
@@ -309,20 +332,21 @@ private:
             }
     }
 
-    void fold_exactly(int threads, std::size_t sums, int count, double* dots) const {
-        constexpr auto parts = static_cast<std::size_t>(reals_in<T>);
-        for (std::size_t dot = 0; dot < static_cast<std::size_t>(count); ++dot)
+    void fold_exactly(int threads, std::size_t sums, int count, double* dots) {
+        for (int dot = 0; dot < count; ++dot) {
+            const auto of_thread = [&](int t) {
+                return ExactSums<T>(exact_sums_.data() + static_cast<std::size_t>(t) * sums, columns_);
+            };
+            const auto at = static_cast<std::size_t>(dot);
+            for (int t = 0; t < threads; ++t) of_thread(t).finish(at);
             for (std::size_t j = 0; j < columns_; j += together_)
-                for (std::size_t part = 0; part < parts; ++part) {
+                for (std::size_t part = 0; part < static_cast<std::size_t>(reals_in<T>); ++part) {
                     ExactSum sum;
                     for (std::size_t k = j; k < j + together_; ++k)
-                        for (std::size_t t = 0; t < static_cast<std::size_t>(threads); ++t) {
-                            const auto* const mine = accumulators_.data() + t * sums + dot * of_a_dot();
-                            sum.add(reinterpret_cast<const ExactSum::Digit*>(mine) +
-                                    (k * parts + part) * ExactSum::digits);
-                        }
+                        for (int t = 0; t < threads; ++t) sum.add(of_thread(t).sum(at, k, part));
                     dots = sum.put(dots);
                 }
+        }
     }
 
     static double* put(double sum, double* dots) {
@@ -348,6 +372,7 @@ private:
     std::size_t lanes_ = 1;  // of the group that runs, at most
     LaneArrays<T> coefficients_;
     std::vector<sum_of<T>> accumulators_;
+    std::vector<double> exact_sums_;
 };
 
 }  // namespace stretto

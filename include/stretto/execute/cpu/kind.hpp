@@ -55,25 +55,18 @@ template <class T>
 class Binding {
 public:
     /// For blocks of at most so many lanes, of `columns` columns, so many of which have one coefficient. `share`:
-    /// coefficients that are equal are one array. `exact`: dot products are.
-    Binding(LaneArrays<T>& arrays, std::size_t columns, std::size_t together, std::size_t lanes, bool share, bool exact)
+    /// coefficients that are equal are one array.
+    Binding(LaneArrays<T>& arrays, std::size_t columns, std::size_t together, std::size_t lanes, bool share)
         : arrays_(arrays),
           columns_(columns),
           together_(together),
           lanes_(lanes),
           period_(PanelKernels<T>::period(static_cast<int>(columns))),
-          share_(share),
-          exact_(exact) {}
+          share_(share) {}
 
     std::size_t period() const { return period_; }
-    /// The columns of exact sums; 0: sums are rounded.
-    std::size_t exact_columns() const { return exact_ ? columns_ : 0; }
-    /// The place of so many dot products in the accumulators of a thread.
-    std::size_t place(int count) {
-        return std::exchange(place_, place_ + static_cast<std::size_t>(count) * of_a_dot());
-    }
-    /// The accumulators of a dot product.
-    std::size_t of_a_dot() const { return exact_ ? columns_ * ExactSum::digits : period_; }
+    /// The first of so many dot products in the sums of a thread.
+    std::size_t take_dots(int count) { return std::exchange(dots_, dots_ + static_cast<std::size_t>(count)); }
 
     /// A coefficient for each lane of a block.
     const T* spread(const Scalars<T>& scalars) {
@@ -107,13 +100,14 @@ public:
 private:
     LaneArrays<T>& arrays_;
     std::size_t columns_, together_, lanes_, period_;
-    bool share_, exact_;
-    std::size_t place_ = 0;
+    bool share_;
+    std::size_t dots_ = 0;
 };
 
 /// A kind of statement on a CPU: one specialisation each. bind(s, binding) makes a value of it, whose
-/// run(block, lanes, accumulators) is the loop over the lanes of the block that starts at element `block`. A kind with
-/// panels says in width(s) how many vectors a panel is multiplied with, or makes.
+/// run(block, lanes, sums) is the loop over the lanes of the block that starts at element `block`; the sums of a thread
+/// are a period for each dot product, or exact ones. A kind with panels says in width(s) how many vectors a panel is
+/// multiplied with, or makes.
 template <class S>
 struct CpuKind;
 

@@ -35,7 +35,8 @@ struct CpuKind<PanelAssign<T>> {
         return {s, coefficients, divisor, binding.period()};
     }
 
-    void run(std::size_t block, std::size_t lanes, sum_of<T>*) const {
+    template <class Sums>
+    void run(std::size_t block, std::size_t lanes, Sums) const {
         using Kernels = PanelKernels<T>;
         const auto& target = statement.target;
         start(block, lanes);
@@ -72,20 +73,21 @@ private:
 template <class T>
 struct CpuKind<PanelDots<T>> {
     PanelDots<T> statement;
-    std::size_t place, period, exact_columns, of_a_dot;
+    std::size_t dot, period;
 
     static int width(const PanelDots<T>& s) { return s.right.count(); }
     static CpuKind bind(const PanelDots<T>& s, Binding<T>& binding) {
-        return {s, binding.place(s.count()), binding.period(), binding.exact_columns(), binding.of_a_dot()};
+        return {s, binding.take_dots(s.count()), binding.period()};
     }
-    void run(std::size_t block, std::size_t lanes, sum_of<T>* accumulators) const {
-        const auto left = strip_of(statement.left, block), right = strip_of(statement.right, block);
-        sum_of<T>* sums = accumulators + place;
-        if (exact_columns == 0) return PanelKernels<T>::dots(left, right, sums, {lanes, period, lanes});
-        for (int i = 0; i < left.count; ++i)
-            for (int k = 0; k < right.count; ++k, sums += of_a_dot)
-                ExactSum::add_products(left[i], right[k], lanes, exact_columns,
-                                       reinterpret_cast<ExactSum::Digit*>(sums));
+    void run(std::size_t block, std::size_t lanes, sum_of<T>* sums) const {
+        PanelKernels<T>::dots(strip_of(statement.left, block), strip_of(statement.right, block), sums + dot * period,
+                              {lanes, period, lanes});
+    }
+    void run(std::size_t block, std::size_t lanes, ExactSums<T> sums) const {
+        std::size_t each = dot;
+        for (int i = 0; i < statement.left.count(); ++i)
+            for (int k = 0; k < statement.right.count(); ++k)
+                sums.add(each++, statement.left[i].data() + block, statement.right[k].data() + block, lanes);
     }
 };
 

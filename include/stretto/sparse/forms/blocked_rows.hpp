@@ -20,12 +20,13 @@ namespace stretto {
 /// column before it, and there the values of all its rows, zeros filled in: a product loads an entry of x once for all
 /// rows of a block, and their values together. Where the matrix is symmetric, or hermitian, in these rows, only blocks
 /// on and above its diagonal are stored, and those above are multiplied with their mirror images; what they are filled
-/// up with counts in both. Values are packed. The order in which the terms of a row are summed follows the blocks.
+/// up with counts in both. Values are packed.
 template <class T>
 class BlockedRows {
 public:
     static constexpr std::string_view name = "blocked", words = "are in blocks";
-    static constexpr int most_columns = 1;  ///< compressed rows load a value once for several, and are faster then
+    static constexpr int most_columns = 1;   ///< compressed rows load a value once for several, and are faster then
+    static constexpr bool in_order = false;  ///< but in that of the blocks
     static constexpr std::size_t between_polls = 16;  ///< blocks
 
     /// Nothing where rows have so little in common that blocks do not pay.

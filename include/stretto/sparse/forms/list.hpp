@@ -21,6 +21,7 @@ struct FormList {
     static constexpr std::array<std::string_view, size> names{Forms::name...};
     static constexpr std::array<std::string_view, size> words{Forms::words...};
     static constexpr std::array<int, size> most_columns{Forms::most_columns...};
+    static constexpr std::array<bool, size> in_order{Forms::in_order...};
 
     /// The form of some rows: one of the list (index: its place + 1), or compressed rows.
     using Choice = std::variant<std::monostate, Forms...>;

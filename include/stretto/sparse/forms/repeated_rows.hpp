@@ -18,13 +18,13 @@ namespace stretto {
 /// Rows of a matrix that differ only in where they stand, as constant coefficients on a regular grid make them:
 /// stencils, of which each different one is stored. Each different row is stored once, with columns relative to the
 /// diagonal, and neighbouring rows that are equal make a run. A product reads x and writes y and next to nothing
-/// besides; a run is one flat loop for any number of columns, without indirect addresses. Terms are summed in the order
-/// of the compressed rows.
+/// besides; a run is one flat loop for any number of columns, without indirect addresses.
 template <class T>
 class RepeatedRows {
 public:
     static constexpr std::string_view name = "repeated", words = "repeat one of {} rows";
     static constexpr int most_columns = any_columns;
+    static constexpr bool in_order = !is_complex<T>;    ///< complex products are rounded in another way
     static constexpr std::size_t between_polls = 4096;  ///< elements of y
 
     /// Nothing where there are too many different rows, or runs are too short on average.

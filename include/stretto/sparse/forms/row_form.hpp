@@ -60,6 +60,7 @@ inline constexpr int any_columns = std::numeric_limits<int>::max();
 /// - `name`: on the command line and in JSON. `words`: what rows in this form do, to follow on "of the rows"; {} in
 ///   them is the number different_rows(), where the form has that.
 /// - `most_columns`: with more columns, products read the compressed rows, which stay.
+/// - `in_order`: whether terms of a row are summed as in compressed rows, so that products have the same bits.
 /// - `build(rows)`: nothing where it does not pay. It copies what it needs; `rows` may go.
 /// - `apply(x, y, m, pieces, finished)`: y = A x in these rows, for m ≤ most_columns columns; tells `finished` of rows,
 ///   each once. y between the first and the last of them may be written to. `pieces` are of what the form goes
@@ -71,6 +72,7 @@ concept RowForm = std::movable<Form> && requires(const Form form, const Interior
     { Form::name } -> std::convertible_to<std::string_view>;
     { Form::words } -> std::convertible_to<std::string_view>;
     { Form::most_columns } -> std::convertible_to<int>;
+    { Form::in_order } -> std::convertible_to<bool>;
     { Form::between_polls } -> std::convertible_to<std::size_t>;
     { Form::build(rows) } -> std::same_as<std::optional<Form>>;
     form.apply(x, y, m, pieces, finished);

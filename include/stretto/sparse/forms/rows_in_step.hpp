@@ -18,13 +18,14 @@ namespace stretto {
 /// relative to the diagonal, and the values of neighbouring rows side by side, so that a product does many rows at
 /// once, without indirect addresses. Where no two mirror images differ, or all are each other's conjugates, and the
 /// diagonals are few, one value is stored for both; the product finds it in cache again where that holds as much as
-/// lies between. Values are packed. Terms are summed in the order of the compressed rows.
+/// lies between. Values are packed.
 template <class T>
 class RowsInStep {
 public:
     static constexpr std::string_view name = "in-step", words = "run in step";
     static constexpr int most_columns = any_columns;
-    static constexpr std::size_t between_polls = 1;  ///< runs
+    static constexpr bool in_order = !is_complex<T>;  ///< conjugates are rounded in another way
+    static constexpr std::size_t between_polls = 1;   ///< runs
 
     /// Nothing where there are too many different patterns, or runs are too short on average.
     static std::optional<RowsInStep> build(const InteriorRows<T>& rows);

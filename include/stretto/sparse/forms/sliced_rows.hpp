@@ -17,13 +17,13 @@ namespace stretto {
 /// Rows of a matrix without order in them, in slices of eight that are multiplied side by side (SELL-C-σ: Kreutzer,
 /// Hager, Wellein, Fehske and Bishop 2014), so that short rows do not cost a loop each. Rows of like length are put
 /// together within a window; shorter rows of a slice are filled up with zeros. The k-th columns of the rows of a slice
-/// are 16-bit distances from the smallest of them. Values are packed. Terms are summed in the order of the compressed
-/// rows.
+/// are 16-bit distances from the smallest of them. Values are packed.
 template <class T>
 class SlicedRows {
 public:
     static constexpr std::string_view name = "sliced", words = "are in slices";
     static constexpr int most_columns = 1;  ///< compressed rows load a value once for several, and are faster then
+    static constexpr bool in_order = true;
     static constexpr std::size_t between_polls = 16;  ///< slices
 
     /// Nothing where the columns of a slice are too far apart, or where products would not read less than of compressed
