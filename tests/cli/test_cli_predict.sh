@@ -57,9 +57,13 @@ check "two ranks refuse alike" exits 2 2 predict poisson2d:100 --methods cg --ma
 check "and say so" says err "^stretto: there is no machine 'foo'"
 
 refused "a plot of no kind" "plot.txt" $one --nodes 1 --plot plot.txt
+refused "a picture of parts of no kind" "--plot-parts parts.pdf" $one --nodes 1 --plot-parts parts.pdf
 if command -v gnuplot >/dev/null || python3 -c 'import matplotlib' 2>/dev/null; then
   check "a plot" solves 1 predict poisson2d:100 --nodes 1..16 --methods cg pipelined_cg --plot plot.svg
   check "is there" says plot.svg "<svg"
+  check "a picture of parts" solves 1 predict poisson2d:100 --nodes 1..16 --methods cg pipelined_cg minres --precond jacobi --plot-parts parts.svg
+  check "is there, too" says parts.svg "<svg"
+  check "of one number of nodes" solves 1 predict poisson2d:100 --nodes 4 --methods cg --plot-parts one.png
 fi
 
 check "a machine is measured" solves 2 machine here.json

@@ -290,20 +290,25 @@ void add(CLI::App& app, PredictArguments& arguments) {
     add_json_option(app, arguments.json_file, "formulas, parameters and times");
     app.add_option("--plot", arguments.plot,
                    "Draw the speed-up over the classic method on one node: FILE.png or FILE.svg");
+    app.add_option("--plot-parts", arguments.plot_parts,
+                   "Draw what its parts take of an iteration, a panel for each method: FILE.png or FILE.svg");
 }
 
 /// Every rank predicts, so that all refuse alike; one of them says it.
 int run(const Context& context, const PredictArguments& arguments) {
     check_outputs(*context.mpi, {arguments.machine, file_of_problem(arguments.problem)}, arguments.json_file,
-                  {arguments.plot});
+                  {arguments.plot, arguments.plot_parts});
     std::optional<Plot> plot;
     if (!arguments.plot.empty()) plot.emplace(arguments.plot, Plot::Axes{"nodes", "speed-up", true});
+    std::optional<SharePlot> parts;
+    if (!arguments.plot_parts.empty()) parts.emplace(arguments.plot_parts, "--plot-parts");
     const json result = Prediction(*context.mpi, arguments).result();
     agree(*context.mpi, [&] {
         if (context.mpi->rank() != 0) return;
         if (arguments.json_file != "-") print_prediction(result);
         if (!arguments.json_file.empty()) write_json(arguments.json_file, result);
         if (plot) plot_prediction(result, *plot);
+        if (parts) plot_parts(result, *parts);
     });
     return exit_converged;
 }

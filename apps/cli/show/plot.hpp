@@ -7,8 +7,26 @@
 
 #include "stretto/driver/result.hpp"
 
-/// A picture of curves, of which the vertical axis is logarithmic, drawn by gnuplot or by Python's matplotlib,
-/// whichever is there.
+/// A file of a picture, drawn by gnuplot or by Python's matplotlib, whichever is there.
+class Picture {
+public:
+    /// Throws stretto::InputError where the ending is not .png or .svg, or nothing is there to draw with; `option` is
+    /// what was asked with.
+    Picture(std::string path, const std::string& option);
+
+    const std::string& path() const { return path_; }
+    bool by_gnuplot() const { return by_gnuplot_; }
+    /// gnuplot's lines that choose the file, of so many pixels.
+    std::string gnuplot_output(int width, int height) const;
+    /// Throws stretto::InputError if it cannot be drawn.
+    void draw(const std::string& script) const;
+
+private:
+    std::string path_, format_;
+    bool by_gnuplot_;
+};
+
+/// A picture of curves, of which the vertical axis is logarithmic.
 class Plot {
 public:
     struct Axes {
@@ -16,7 +34,7 @@ public:
         bool logarithmic_x = false;
     };
 
-    /// Throws stretto::InputError where the ending is not .png or .svg, or nothing is there to draw with.
+    /// Throws as Picture.
     explicit Plot(std::string path) : Plot(std::move(path), Axes()) {}
     Plot(std::string path, Axes axes);
 
@@ -37,9 +55,32 @@ private:
     std::string gnuplot(const std::string& title) const;
     std::string matplotlib(const std::string& title) const;
 
-    std::string path_, format_;
+    Picture picture_;
     Axes axes_;
-    bool by_gnuplot_;
     std::vector<Curve> curves_;
     int methods_ = 0;
+};
+
+/// A picture of what parts make up, in shares of 100 % over a logarithmic axis: a panel each.
+class SharePlot {
+public:
+    /// Throws as Picture.
+    SharePlot(std::string path, const std::string& option) : picture_(std::move(path), option) {}
+
+    struct Panel {
+        std::string label;
+        std::vector<double> x;
+        std::vector<std::vector<double>> shares;  ///< by part, at each x
+    };
+    void add(Panel panel) { panels_.push_back(std::move(panel)); }
+
+    /// Throws stretto::InputError if it cannot be drawn.
+    void write(const std::string& title, const std::string& x, const std::vector<std::string>& parts) const;
+
+private:
+    std::string gnuplot(const std::string& title, const std::string& x, const std::vector<std::string>& parts) const;
+    std::string matplotlib(const std::string& title, const std::string& x, const std::vector<std::string>& parts) const;
+
+    Picture picture_;
+    std::vector<Panel> panels_;
 };

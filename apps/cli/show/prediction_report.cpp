@@ -60,6 +60,11 @@ void print_point(const json& point) {
               point["extrapolated"].get<bool>() ? " *" : "");
 }
 
+std::string title_of(const json& result) {
+    return fmt::format("predicted: {}, {}", result["options"]["problem"].get<std::string>(),
+                       result["machine"]["name"].get<std::string>());
+}
+
 }  // namespace
 
 void plot_prediction(const json& result, Plot& plot) {
@@ -70,8 +75,29 @@ void plot_prediction(const json& result, Plot& plot) {
                 curve.emplace_back(point["nodes"].get<double>(), point["over_classic"].get<double>());
         plot.add(method, std::move(curve), false);
     }
-    plot.write(fmt::format("predicted: {}, {}", result["options"]["problem"].get<std::string>(),
-                           result["machine"]["name"].get<std::string>()));
+    plot.write(title_of(result));
+}
+
+void plot_parts(const json& result, SharePlot& plot) {
+    const std::vector<std::pair<const char*, std::string>> parts{{"vectors", "passes over vectors"},
+                                                                 {"products", "products"},
+                                                                 {"exchanges", "halos, not hidden"},
+                                                                 {"preconditioner", "preconditioner"},
+                                                                 {"sums", "sums, not hidden"}};
+    for (const auto& [method, formula] : result["formulas"].items()) {
+        SharePlot::Panel panel{method, {}, std::vector<std::vector<double>>(parts.size())};
+        for (const auto& point : result["points"]) {
+            if (point["method"] != method) continue;
+            panel.x.push_back(point["nodes"]);
+            for (std::size_t k = 0; k < parts.size(); ++k)
+                panel.shares[k].push_back(point["parts"][parts[k].first].get<double>() /
+                                          point["seconds_per_iteration"].get<double>());
+        }
+        plot.add(std::move(panel));
+    }
+    std::vector<std::string> names;
+    for (const auto& [key, words] : parts) names.push_back(words);
+    plot.write(title_of(result), "nodes", names);
 }
 
 void print_prediction(const json& result) {

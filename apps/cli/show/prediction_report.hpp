@@ -19,7 +19,7 @@ struct PredictArguments {
     bool trial = false, measure = false;
     double seconds = 0.2;  ///< of a method's measurement
     std::vector<std::string> settings;
-    std::string json_file, plot;
+    std::string json_file, plot, plot_parts;
 };
 
 /// What is said of a prediction: `result`, as the JSON has it, in words and a table.
@@ -27,3 +27,5 @@ void print_prediction(const nlohmann::ordered_json& result);
 
 /// P over the nodes, a curve for each method.
 void plot_prediction(const nlohmann::ordered_json& result, Plot& plot);
+/// What part of an iteration takes how much of it, over the nodes, a panel for each method.
+void plot_parts(const nlohmann::ordered_json& result, SharePlot& plot);
