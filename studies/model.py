@@ -35,6 +35,9 @@ FIGURES = {
 FAMILIES = {"cg": ("cg", "single_reduction_cg", "pipelined_cg", "deep_pipelined_cg:l=2", "deep_pipelined_cg:l=4", "s_step_cg",
                    "pipelined_s_step_cg", "predict_and_recompute_cg"),
             "bicgstab": PLAIN, "gmres": ("gmres", "pipelined_gmres", "s_step_gmres", "pipelined_s_step_gmres")}
+PARTS = {"vectors": "passes over vectors", "products": "products", "exchanges": "halos, not hidden", "preconditioner": "preconditioner",
+         "sums": "sums, not hidden"}
+PARTS_OF = (("cg", "pipelined_cg", "deep_pipelined_cg:l=3"), ("bicgstab", "pipelined_bicgstab", "s_step_gmres"))
 GRIDS = (250, 500, 1000, 2000, 4000, 8000)
 VALIDATED = (("poisson2d:1000", "lomonosov", ()), ("poisson3d:100", "lomonosov", ()), ("poisson2d:1000", "cori", ()),
              ("poisson2d:1000", "lomonosov", ("--precond", "cost:20")),
@@ -80,6 +83,9 @@ def measure(study):
         for panel, methods, more in (one for row in panels for one in row):
             found = predict(study, "poisson2d:1000", *PAPER, *more, "--methods", *methods)
             runs.put(f"{figure}: {panel}", by_nodes(found, "relative_performance"))
+    found = predict(study, "poisson3d:200", "--machine", "cori", "--precond", "jacobi", "--nodes", "1..1024", "--methods",
+                    *(method for row in PARTS_OF for method in row))
+    runs.put("parts", [{"nodes": p["nodes"], "method": p["method"], **p["parts"]} for p in found["points"]])
     for family, methods in FAMILIES.items():
         cells = []
         for n in GRIDS:
@@ -154,6 +160,21 @@ def drawn(found, figure):
                           {x: colours[x] for x in methods})
 
 
+def parts_of(found):
+    rows = []
+    for methods in PARTS_OF:
+        rows.append([])
+        for method in methods:
+            curves, below = {}, {}
+            for part, words in PARTS.items():
+                for row in (row for row in found["parts"] if row["method"] == method):
+                    below[row["nodes"]] = below.get(row["nodes"], 0) + 100 * row[part] / sum(row[each] for each in PARTS)
+                curves[words] = list(below.items())
+            rows[-1].append((method, curves))
+    return picture.panels("What the parts take of an iteration, poisson3d:200 with Jacobi on Cori", ("nodes", "% of an iteration"), rows,
+                          dict(zip(PARTS.values(), picture.COLOURS)), stacked=True)
+
+
 def map_of(found, family):
     rows = found[f"best {family}"]
     names = [x for x in FAMILIES[family] if any(row["method"] == x for row in rows)]
@@ -212,5 +233,6 @@ def report(data):
     values |= {figure: said_of(found, figure) for figure in FIGURES}
     values |= {f"pipelined {number}": pipelined(found, f"figure {number}") for number in (8, 9)}
     pictures = {f"model_{figure.replace(' ', '_')}.svg": drawn(found, figure) for figure in FIGURES}
+    pictures["model_parts.svg"] = parts_of(found)
     pictures |= {f"model_best_{family}.svg": map_of(found, family) for family in FAMILIES}
     return values, pictures

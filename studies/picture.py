@@ -129,13 +129,14 @@ def curves(title, labels, named, bases=(0, 0), beside=(), width=780, height=430)
     return canvas.svg()
 
 
-def panels(title, labels, rows, colours, bases=(2, 0), width=252, height=186):
-    """Small pictures with the same axes: `rows` of (name, curves), curves of name to points; `colours`: of the names."""
+def panels(title, labels, rows, colours, bases=(2, 0), width=252, height=186, stacked=False):
+    """Small pictures with the same axes: `rows` of (name, curves), curves of name to points; `colours`: of the names. `stacked`:
+    what is between a curve and the one before is filled."""
     canvas = Canvas(30 + width * max(map(len, rows)), 96 + height * len(rows), title)
     places = [point for row in rows for _, named in row for some in named.values() for point in some]
     x, low = 20.0, 50.0
     for name, colour in colours.items():
-        canvas.line([(x, low), (x + 18, low)], colour, 2.5)
+        canvas.line([(x, low), (x + 18, low)], colour, 10 if stacked else 2.5)
         canvas.text(x + 24, low + 4, name, fill=colour)
         x += 48 + CHARACTER * len(name)
     for r, row in enumerate(rows):
@@ -146,8 +147,15 @@ def panels(title, labels, rows, colours, bases=(2, 0), width=252, height=186):
             up = Axis([p[1] for p in places], top + height - 62, top, bases[1])
             frame(canvas, across, up, (labels[0] if r == len(rows) - 1 else "", ""))
             canvas.text(left, top - 8, name, size=11)
+            below = []
             for method, some in named.items():
-                canvas.line([(across.place(a), up.place(b)) for a, b in some], colours[method], 1.8)
+                line = [(across.place(a), up.place(b)) for a, b in some]
+                if stacked:
+                    around = [*line, *reversed(below or [(a, up.begin) for a, _ in line])]
+                    canvas.add("polygon", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in around), fill=colours[method])
+                    below = line
+                else:
+                    canvas.line(line, colours[method], 1.8)
     canvas.text(canvas.width - 20, 28, labels[1], fill=FAINT, anchor="end")
     return canvas.svg()
 
