@@ -119,6 +119,7 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
     ordered_json seconds;
     for (const auto& [kernel, kernel_name] : kernels)
         seconds[std::string(kernel_name)] = all_max(comm, result.ledger.seconds(kernel));
+    const double solve_seconds = all_max(comm, result.solve_seconds), digits = -std::log10(result.relative_residual());
     const auto colon = run.method.find(':');
     return ordered_json{{"stretto", version()},
                         {"method", run.method.substr(0, colon)},
@@ -152,7 +153,8 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                         {"seconds",
                          {{"setup", run.setup_seconds},
                           {"precond_setup", run.precond_seconds},
-                          {"solve", all_max(comm, result.solve_seconds)},
+                          {"solve", solve_seconds},
+                          {"per_digit", number(digits > 0 ? (run.precond_seconds + solve_seconds) / digits : INFINITY)},
                           {"by_kernel", seconds}}},
                         {"per_iteration", per_iteration(comm, result.per_iteration)},
                         {"total", totals(comm, result.ledger)},

@@ -56,7 +56,7 @@ constexpr OptionInfo amg_options[] = {
      .minimum = 0,
      .maximum = 2,
      .help = "merged: what new values in the same places change: everything; products: not the interpolation; lagged: "
-             "the finest level, and everything once solves take half as many iterations more",
+             "the finest level, and everything once it was applied half as often more between two updates",
      .choices = amg_updates},
     {"strong", 0.5, 0, 1, "a neighbour is strong from this part of the row's largest on"},
     {.name = "coarsen",
@@ -72,6 +72,28 @@ constexpr OptionInfo amg_options[] = {
     {"sweeps", 1, 1, 100, "hypre: of smoothing, before and after", true}};
 
 constexpr OptionInfo inner_iterations_options[] = {{"iterations", 20, 1, 1e6, "inner ones", true}};
+
+/// An option that one choice of another option alone has.
+struct OptionOf {
+    std::string_view option, choice;
+};
+constexpr OptionOf of_inner[] = {{"drop", "ilut"}, {"fill", "ilut"}, {"pattern", "sai"}},
+                   of_cycle[] = {{"degree", "merged"}, {"ratio", "merged"},    {"precision", "merged"},
+                                 {"update", "merged"}, {"coarsest", "merged"}, {"sweeps", "hypre"}};
+
+bool is_given(const Spec& spec, std::string_view name) {
+    return std::ranges::find(spec.options, name, [](const auto& option) { return std::string_view(option.first); }) !=
+           spec.options.end();
+}
+
+/// Throws InputError where an option is given that the choice made of `by` does not have.
+void check_choice(const Spec& spec, const Options& options, std::string_view by, std::span<const OptionOf> owned) {
+    const auto chosen = options.choice(by);
+    for (const auto& [option, choice] : owned)
+        if (chosen != choice && is_given(spec, option))
+            throw InputError(
+                fmt::format("{}: option {} is of {}={}, not of {}={}", spec.name, option, by, choice, by, chosen));
+}
 
 bool solver_is_symmetric(const Options& options) { return local_solver(options.choice("inner")).symmetric; }
 bool schwarz_is_symmetric(const Options& options) {
@@ -171,24 +193,21 @@ PreconditionerChoice choose_preconditioner(const std::string& text, MatrixKind m
     if (kind == preconditioners().end()) refuse(spec.name, matrix);
     // block_jacobi:ilu0 is short for block_jacobi:inner=ilu0.
     const bool has_inner = std::ranges::find(kind->options, "inner", &OptionInfo::name) != kind->options.end();
-    const bool given = std::ranges::any_of(spec.options, [](const auto& option) { return option.first == "inner"; });
-    if (has_inner && !given && !spec.positional.empty()) {
+    if (has_inner && !is_given(spec, "inner") && !spec.positional.empty()) {
         spec.options.emplace_back("inner", spec.positional.front());
         spec.positional.erase(spec.positional.begin());
     }
     Options options(spec, kind->options);
-    if (has_inner) check_local_options(spec, options);
+    if (has_inner) check_choice(spec, options, "inner", of_inner);
+    if (kind->name == "amg") check_choice(spec, options, "cycle", of_cycle);
     return {&*kind, std::move(options)};
 }
 
 std::string preconditioner_in_single(const std::string& spec) {
-    const auto has = [](const auto& options, auto&& name_of) {
-        return std::ranges::any_of(options, [&](const auto& option) { return name_of(option) == "precision"; });
-    };
-    const auto& kind = *choose_preconditioner(spec, MatrixKind::sparse).kind;
-    if (!has(kind.options, [](const OptionInfo& option) { return option.name; }) ||
-        has(parse_spec(spec).options, [](const auto& option) { return std::string_view(option.first); }))
-        return spec;
+    const auto [kind, options] = choose_preconditioner(spec, MatrixKind::sparse);
+    const bool has = std::ranges::find(kind->options, "precision", &OptionInfo::name) != kind->options.end();
+    const bool of_hypre = kind->name == "amg" && options.choice("cycle") == "hypre";
+    if (!has || of_hypre || is_given(parse_spec(spec), "precision")) return spec;
     return spec + (spec.find(':') == std::string::npos ? ":" : ",") + "precision=single";
 }
 

@@ -176,6 +176,24 @@ TEST(Multigrid, KnowingThreeUnknownsAtAPointTakesFewerIterations) {
     EXPECT_EQ(iterations(A, "cg", "amg"), iterations(A, "cg", "amg:functions=3"));
 }
 
+TEST(Multigrid, RefusesWhatHasNoMeaning) {
+    MpiComm comm;
+    const auto A = problem(comm, "poisson2d:10");
+    if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
+    for (const auto& [spec, words] : {std::pair("amg:cycle=hypre,degree=3", "option degree is of cycle=merged"),
+                                      std::pair("amg:cycle=hypre,update=lagged", "option update is of cycle=merged"),
+                                      std::pair("amg:sweeps=2", "option sweeps is of cycle=hypre"),
+                                      std::pair("amg:functions=3", "100 rows are not 3 for each")})
+        try {
+            (void)make_preconditioner(spec, A);
+            ADD_FAILURE() << spec;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string_view(error.what()).find(words), std::string_view::npos) << error.what();
+        }
+    EXPECT_EQ(preconditioner_in_single("amg:cycle=hypre"), "amg:cycle=hypre");
+    EXPECT_EQ(preconditioner_in_single("amg"), "amg:precision=single");
+}
+
 TEST(Multigrid, SeesHowManyUnknownsAPointHas) {
     MpiComm comm;
     for (const auto& [name, unknowns] :

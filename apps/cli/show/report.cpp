@@ -57,6 +57,17 @@ void print_choice(const std::string& who, const ordered_json& choice) {
     if (!others.empty()) print_out("  others were expected to take: {} (iterations assumed)\n", others);
 }
 
+/// What the preconditioner took, and with it the work for a digit.
+void print_work(const ordered_json& run) {
+    const auto& seconds = run["seconds"];
+    print_out("preconditioner: set up in {:.3f} s, {:.4g} MB", seconds["precond_setup"].get<double>(),
+              1e-6 * run["precond_bytes"].get<double>());
+    if (!seconds["per_digit"].is_null())
+        print_out("; {:.3g} s for each digit that the residual lost, set-up included",
+                  seconds["per_digit"].get<double>());
+    print_out("\n");
+}
+
 }  // namespace
 
 void Report::add(const Comm& comm, const std::string& method, const Result& result) {
@@ -115,6 +126,7 @@ void Report::print_foot() const {
         for (const auto& [kernel, seconds] : run["seconds"]["by_kernel"].items())
             print_out("  {} {:.3f}", kernel, seconds.get<double>());
         print_out("\n");
+        if (run["precond"] != "none") print_work(run);
     }
 }
 

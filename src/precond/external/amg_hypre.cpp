@@ -28,9 +28,10 @@ public:
                   .coarsest = static_cast<Global>(options.number("coarsest")),
                   .single = options.choice("precision") == "single"}),
           remarks_(levels->remarks()) {
-        remarks_.push_back(levels->complexities(all_sum(A.comm(), cycle_.stored())));
+        const bool kept = update_ == "products";
+        remarks_.push_back(levels->complexities(all_sum(A.comm(), cycle_.stored() + (kept ? levels->stored() : 0))));
         if (cycle_.is_singular()) remarks_.emplace_back(singular);
-        if (update_ == "products") levels_ = std::move(levels);
+        if (kept) levels_ = std::move(levels);
     }
 
     void apply(MultiVector<double> r, MultiVector<double> z) const override { cycle_.apply(r, z); }
@@ -44,7 +45,7 @@ public:
     std::vector<std::string> remarks() const override { return remarks_; }
     ExplicitInverse explicit_inverse() const override { return MultigridInverse{&cycle_}; }
 
-    /// Levels that lag behind are made anew once a solve took half as many applications more than the first with them.
+    /// Levels that lag behind are made anew once they were applied half as often more than before the first update.
     bool update() override {
         constexpr double borne = 1.5;
         const int spent = cycle_.applications() - std::exchange(counted_, cycle_.applications());
@@ -99,6 +100,11 @@ std::unique_ptr<Preconditioner> make_amg(const CsrMatrix<double>& A, const Optio
     constexpr Global few = 100;
     const bool told = options.number("functions") > 0;
     const int functions = told ? whole("functions") : unknowns_at_a_point(A);
+    if (A.rows() % functions != 0)
+        throw InputError(
+            fmt::format("amg:functions={}: {} rows are not {} for each of some points; leave it out, and "
+                        "the pattern tells",
+                        functions, A.rows(), functions));
     BoomerAmgOptions usual{.coarsen = takes_pmis(A, options.choice("coarsen")) ? BoomerAmg::pmis : BoomerAmg::hmis,
                            .interpolate = BoomerAmg::extended_i,
                            .most_per_row = whole("per_row"),

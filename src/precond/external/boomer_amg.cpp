@@ -303,7 +303,8 @@ void BoomerAmg::count_levels(double sweeps) {
 }
 
 std::string BoomerAmg::complexities(double bytes) const {
-    return fmt::format("amg: {} levels, grid complexity {:.2f}, operator complexity {:.2f}, {:.4g} MB", levels_,
+    return fmt::format("amg: {}, grid complexity {:.2f}, operator complexity {:.2f}, {:.4g} MB",
+                       levels_ == 1 ? "one level, as none coarser was found" : fmt::format("{} levels", levels_),
                        grid_complexity_, operator_complexity_, bytes * 1e-6);
 }
 

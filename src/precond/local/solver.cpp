@@ -68,15 +68,6 @@ bool bounded(const LocalSolver& solver, const Block& block) {
     return std::ranges::all_of(solution, [limit](double value) { return std::abs(value) < limit; });
 }
 
-void check_local_options(const Spec& spec, const Options& options) {
-    const auto inner = options.choice("inner");
-    for (const auto& [option, of] : {std::pair{"drop", "ilut"}, {"fill", "ilut"}, {"pattern", "sai"}})
-        if (inner != of && std::ranges::find(spec.options, option, [](const auto& given) { return given.first; }) !=
-                               spec.options.end())
-            throw InputError(
-                fmt::format("{}: option {} is of inner={}, not of inner={}", spec.name, option, of, inner));
-}
-
 constexpr std::string_view local_solver_names[6] = {"ilu0", "ic0", "ilut", "sai", "lu", "cholesky"};
 
 const LocalSolverKind& local_solver(std::string_view name) {

@@ -94,9 +94,6 @@ struct LocalSolverKind {
 
 const LocalSolverKind& local_solver(std::string_view name);
 
-/// Throws InputError for an option that the local solver asked for does not look at.
-void check_local_options(const Spec& spec, const Options& options);
-
 /// The options of whatever has a local solver inside: inner, drop, fill and pattern.
 extern const std::string_view local_solver_names[6];
 inline constexpr OptionInfo inner_option{"inner", 0, 0, 5, "what solves with a block", true, local_solver_names};
