@@ -271,7 +271,11 @@ void Session::forget_operators() {
     shape_ = {};
 }
 
+/// Other viewers than text are told nothing, as by PETSc's own types.
 void Session::view(PetscViewer viewer) const {
+    PetscBool is_text = PETSC_FALSE;
+    must(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_text));
+    if (!is_text) return;
     const bool chosen = settings.method == "auto" && !shape_.method.empty();
     must(PetscViewerASCIIPrintf(viewer, "  method %s%s%s\n", settings.method.c_str(), chosen ? ": " : "",
                                 chosen ? shape_.method.c_str() : ""));

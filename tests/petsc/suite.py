@@ -9,7 +9,7 @@ import sys
 
 import examples
 
-KSP, TESTS, SNES = "ksp/ksp/tutorials/", "ksp/ksp/tests/", "snes/tutorials/"
+KSP, TESTS, SNES, TS = "ksp/ksp/tutorials/", "ksp/ksp/tests/", "snes/tutorials/", "ts/tutorials/"
 # Source, arguments, numbers of ranks, prefix of the solver; whether it belongs to the short run.
 CASES = [
     (KSP + "ex2.c", "-m 100 -n 100", (1, 2, 4), "", True),
@@ -47,6 +47,10 @@ CASES = [
                       "-pc_fieldsplit_schur_fact_type lower -fieldsplit_0_ksp_type gmres -fieldsplit_0_pc_type bjacobi "
                       "-fieldsplit_1_pc_type jacobi -fieldsplit_1_inner_ksp_type preonly "
                       "-fieldsplit_1_inner_pc_type jacobi", (1, 2, 4), "", False),
+    (TS + "ex3.c", "-ts_type beuler -ts_max_steps 5 -time_dependent_rhs -pc_type jacobi", (1,), "", True),
+    (TS + "ex3.c", "-ts_type beuler -use_ifunc -ts_dt 0.0005 -ksp_guess_type fischer -pc_type none", (1,), "", False),
+    (TS + "ex13.c", "-ts_max_steps 5 -da_grid_x 40 -da_grid_y 40 -pc_type jacobi", (1, 2, 4), "", False),
+    (TS + "ex15.c", "-da_grid_x 20 -da_grid_y 20 -boundary 1 -ts_max_steps 10 -pc_type jacobi", (1, 2, 4), "", False),
 ]
 
 
@@ -71,9 +75,10 @@ def main():
         for ranks in sorted(ranks_wanted & set(all_ranks)):
             if given.short and ranks > 2:
                 continue
-            nonlinear = source.startswith(SNES)
+            nonlinear = not source.startswith((KSP, TESTS))
+            viewed = "ts" if source.startswith(TS) else "snes" if nonlinear else f"{prefix}ksp"
             arguments = [*text.split(), f"-{prefix}ksp_converged_reason", "-nox", "-snes_converged_reason",
-                         "-snes_view_solution" if nonlinear else f"-{prefix}ksp_view_solution", "binary:SOLUTION"]
+                         f"-{viewed}_view_solution", "binary:SOLUTION"]
             stock = programs.run(source, ranks, [word.replace("{type}", "gmres") for word in arguments])
             method = examples.METHODS.get(examples.type_of(arguments, prefix), "auto")
             ours = programs.run(source, ranks, programs.with_plugin(

@@ -13,7 +13,7 @@ import sys
 
 import examples
 
-FOLDERS = ["ksp/ksp/tutorials", "ksp/ksp/tests", "snes/tutorials", "snes/tests"]
+FOLDERS = ["ksp/ksp/tutorials", "ksp/ksp/tests", "snes/tutorials", "snes/tests", "ts/tutorials"]
 # What Debian's PETSc has, of what blocks ask for.
 PRESENT = {"double", "!complex", "!single", "!__float128", "hypre", "mumps", "superlu", "superlu_dist", "suitesparse",
            "scalapack", "metis", "parmetis", "ptscotch", "c99", "!cuda", "!hip", "!kokkos_kernels", "!viennacl", "!sycl",

@@ -273,8 +273,13 @@ class Solves(unittest.TestCase):
         b, x = vectors(A)
         ksp = solver(A, "pipelined_cg")
         self.check(ksp, A, b, x)
-        viewer = PETSc.Viewer().createASCII("/dev/null")
-        ksp.view(viewer)
+        with tempfile.TemporaryDirectory() as folder:
+            for make, *more in (("createASCII",), ("createBinary", "w")):
+                viewer = getattr(PETSc.Viewer(), make)(f"{folder}/{make}", *more, comm=ksp.comm)
+                ksp.view(viewer)
+                viewer.destroy()
+            if ksp.comm.rank == 0:  # which writes
+                self.assertIn("method pipelined_cg", pathlib.Path(folder, "createASCII").read_text())
 
 
 if __name__ == "__main__":
