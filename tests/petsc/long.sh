@@ -8,6 +8,6 @@ set -a
 set +a
 failed=0
 /usr/bin/python3 "$here/suite.py" "$plugin" "$mpiexec" "$programs" || (($? == 77)) || failed=1
-/usr/bin/python3 "$here/sweep.py" "$plugin" "$mpiexec" "$programs" --least 570 || (($? == 77)) || failed=1
+/usr/bin/python3 "$here/sweep.py" "$plugin" "$mpiexec" "$programs" --least 715 || (($? == 77)) || failed=1
 /usr/bin/python3 "$here/programs.py" "$plugin" "$mpiexec" || (($? == 77)) || failed=1
 exit "$failed"
