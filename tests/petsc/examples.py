@@ -86,7 +86,10 @@ class Examples:
             raise Missing("PETSc's examples are not installed (libpetsc3.18-dev-examples, or set PETSC_EXAMPLES)")
 
     def flags(self):
-        return shlex.split(subprocess.check_output(["pkg-config", "--cflags", "--libs", "PETSc"], text=True))
+        def asked(*words):
+            return subprocess.check_output(["pkg-config", *words, "PETSc"], text=True).strip()
+
+        return [*shlex.split(asked("--cflags", "--libs")), "-Wl,-rpath," + asked("--variable=libdir")]
 
     def build(self, name):
         """The program of a source as ksp/ksp/tutorials/ex2.c; None where it does not compile."""

@@ -10,6 +10,7 @@ import sys
 import examples
 
 KSP, TESTS, SNES, TS = "ksp/ksp/tutorials/", "ksp/ksp/tests/", "snes/tutorials/", "ts/tutorials/"
+LINEAR = (SNES + "ex70.c",)  # which calls KSPSolve itself
 # Source, arguments, numbers of ranks, prefix of the solver; whether it belongs to the short run.
 CASES = [
     (KSP + "ex2.c", "-m 100 -n 100", (1, 2, 4), "", True),
@@ -75,7 +76,7 @@ def main():
         for ranks in sorted(ranks_wanted & set(all_ranks)):
             if given.short and ranks > 2:
                 continue
-            nonlinear = not source.startswith((KSP, TESTS))
+            nonlinear = not source.startswith((KSP, TESTS, *LINEAR))
             viewed = "ts" if source.startswith(TS) else "snes" if nonlinear else f"{prefix}ksp"
             arguments = [*text.split(), f"-{prefix}ksp_converged_reason", "-nox", "-snes_converged_reason",
                          f"-{viewed}_view_solution", "binary:SOLUTION"]
