@@ -112,7 +112,7 @@ private:
         const Register limit = split.window * 0x1p-9;
         Register sum[levels];
         for (int level = 0; level < levels; ++level) sum[level] = Registers::load(&at(level, 0));
-        auto inside = limit == limit;
+        auto inside = limit >= -limit;  // all
         auto rests = inside ^ inside;
         for (std::size_t k = 0; k < count; ++k) {
             const Register value = Registers::load(numbers + k * stride);

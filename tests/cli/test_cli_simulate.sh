@@ -222,7 +222,7 @@ fi
 
 # ---- to the solution: one process for all ranks gives what the ranks give, each by itself ----
 # Few iterations, and blocks of one pass: sums are taken in another order, and what rounding decides would differ.
-whole="--to-solution --precond jacobi --methods deep_pipelined_cg:l=2 cg pipelined_cg s_step_cg gmres pipelined_gmres:m=15 \
+whole="--to-solution --precond jacobi --methods deep_pipelined_cg:l=2 cg pipelined_cg s_step_cg gmres pipelined_gmres:m=16 \
   s_step_gmres:orth=pip bicgstab improved_bicgstab pipelined_bicgstab"
 noise="--imbalance 0.2 --detours 1e-5,2000"
 for machine in "--nodes 4" "--nodes 3 --deal boxes" "--nodes 4 --machine lomonosov --blocking"; do

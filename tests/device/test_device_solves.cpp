@@ -49,7 +49,7 @@ struct DeviceSolves : testing::TestWithParam<Case> {
         const auto what = problem_spec + ", columns: " + std::to_string(columns);
         EXPECT_EQ(device.status, host.status) << what;
         // Sums are added up in another order, which methods near breakdowns multiply.
-        EXPECT_NEAR(device.iterations, host.iterations, 2 + 0.2 * host.iterations) << what;
+        EXPECT_NEAR(device.iterations, host.iterations, 2 + 0.3 * host.iterations) << what;
         EXPECT_EQ(device.vectors, host.vectors);
         for (const double residual : true_residuals(A, b, there)) EXPECT_LE(residual, rtol * (1 + 1e-6)) << what;
         EXPECT_LE(distance(comm, here, there), 1e-4 * all_max(comm, largest(here))) << what;

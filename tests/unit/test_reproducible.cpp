@@ -2,9 +2,10 @@
 // Sums without rounding, and solves that have the same bits on any number of ranks and threads.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <limits>
 #include <random>
 
@@ -22,6 +23,10 @@ using namespace stretto;
 namespace {
 
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
+template <class T>
+auto bytes(const T& value) {
+    return std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
+}
 
 /// Σ left · right of vectors, each of `parts` parts adding up its own, by one rank.
 double exact_dot(const std::vector<double>& left, const std::vector<double>& right, std::size_t parts = 1) {
@@ -202,11 +207,13 @@ Solved<double> solved(Comm& comm, const std::string& problem, const std::string&
     auto system = LinearSystem::load(comm, problem,
                                      {.precond = precond, .threads = threads, .insist = true, .methods = {method}});
     const Index rows = system.local_rows();
-    Solved<double> found{std::vector<double>(static_cast<std::size_t>(rows * columns)),
+    Solved<double> found{std::vector<double>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)),
                          system.partition().first(comm.rank())};
     std::vector<double> b(found.x.size());
     for (Index i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) b[static_cast<std::size_t>(i * columns + j)] = uniform(3, found.first + i, j);
+        for (int j = 0; j < columns; ++j)
+            b[static_cast<std::size_t>(i) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(j)] =
+                uniform(3, found.first + i, j);
     const auto result = system.solve({b.data(), rows, columns}, {found.x.data(), rows, columns},
                                      {.method = method, .rtol = 1e-9, .max_iterations = 300});
     found.iterations = result.iterations;
@@ -221,7 +228,7 @@ void expect_same(const Solved<T>& here, const Solved<T>& alone, int columns) {
     EXPECT_EQ(bits(here.residual), bits(alone.residual));
     const T* const mine = alone.x.data() + here.first * columns;
     std::size_t other = 0;
-    for (std::size_t i = 0; i < here.x.size(); ++i) other += std::memcmp(&here.x[i], mine + i, sizeof(T)) != 0;
+    for (std::size_t i = 0; i < here.x.size(); ++i) other += bytes(here.x[i]) != bytes(mine[i]);
     EXPECT_EQ(other, 0) << "of " << here.x.size();
 }
 
@@ -271,13 +278,13 @@ TEST(ReproducibleComplex, OnAnyNumberOfRanksAndThreads) {
                              int threads) {
         ComplexSystem system(on, load_complex_problem(on, problem), {.precond = "jacobi", .threads = threads});
         const Index rows = system.matrix().local_rows();
-        Solved<Complex> found{std::vector<Complex>(static_cast<std::size_t>(rows * columns)),
+        Solved<Complex> found{std::vector<Complex>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)),
                               system.matrix().partition().first(on.rank())};
         std::vector<Complex> b(found.x.size());
         for (Index i = 0; i < rows; ++i)
             for (int j = 0; j < columns; ++j)
-                b[static_cast<std::size_t>(i * columns + j)] = {uniform(3, found.first + i, 2 * j),
-                                                                uniform(3, found.first + i, 2 * j + 1)};
+                b[static_cast<std::size_t>(i) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(j)] = {
+                    uniform(3, found.first + i, 2 * j), uniform(3, found.first + i, 2 * j + 1)};
         const auto result = system.solve({b.data(), rows, columns}, {found.x.data(), rows, columns},
                                          {.method = method, .max_iterations = 200});
         found.iterations = result.iterations;
