@@ -113,7 +113,7 @@ private:
         Register sum[levels];
         for (int level = 0; level < levels; ++level) sum[level] = Registers::load(&at(level, 0));
         auto inside = limit >= -limit;  // all
-        auto rests = inside ^ inside;
+        auto rests = limit < -limit;    // none
         for (std::size_t k = 0; k < count; ++k) {
             const Register value = Registers::load(numbers + k * stride);
             split(value);
