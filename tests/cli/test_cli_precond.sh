@@ -27,6 +27,9 @@ done
 check "complete factors, one block" solves 1 solve "$flow" --method bicgstab --precond block_jacobi:lu --json run.json \
   --threads 1
 check "need one iteration" holds run.json "r['iterations'] <= 2"
+check "the work per digit is that of set-up and solve" holds run.json \
+  "abs(10 ** (-(r['seconds']['precond_setup'] + r['seconds']['solve']) / r['seconds']['per_digit']) / r['relative_residual'] - 1) < 1e-6"
+check "is said, with the set-up" says out "^preconditioner: set up in .* MB; .* s for each digit"
 
 # ---- preparation ----
 for ranks in 1 2 3 4; do

@@ -80,8 +80,8 @@ void add(CLI::App& app, SparseArguments& solve) {
     app.add_flag("--insist", solve.insist,
                  "Run a method for SPD matrices also where the matrix or the preconditioner is not symmetric");
     app.add_flag("--reproducible", solve.reproducible,
-                 "The same bits on any number of ranks and threads: sums without rounding, compressed rows, and "
-                 "preconditioners that are the same on all of them (none, jacobi, chebyshev)");
+                 "The same bits on any number of ranks and threads: sums without rounding, rows in the order of "
+                 "columns, and preconditioners that are the same on all of them (none, jacobi, chebyshev)");
     add_storage_option(app, solve.storage);
     add_device_option(app, solve.device);
     app.add_option("--scalar", solve.scalar,
