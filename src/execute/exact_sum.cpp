@@ -198,34 +198,34 @@ ExactLayout::ExactLayout(std::size_t of_columns, std::size_t of_parts) : columns
 
 template <class T>
 void ExactSums<T>::add(std::size_t dot, const T* left, const T* right, std::size_t length) const {
-    double* const numbers = numbers_ + dot * layout_.size();
-    double& held = numbers[layout_.size() - 1];
+    double* const numbers = numbers_ + dot * layout_->size();
+    double& held = numbers[layout_->size() - 1];
     double products[together];
     // Rows that stand side by side in the lanes; what fills up the last register are zeros.
-    const std::size_t used = layout_.rows * layout_.columns, step = layout_.step;
-    const std::size_t in_one = used * parts == layout_.lanes ? step : used;
+    const std::size_t used = layout_->rows * layout_->columns, step = layout_->step;
+    const std::size_t in_one = used * parts == layout_->lanes ? step : used;
     for (std::size_t begin = 0; begin < length; begin += step) {
         const std::size_t here = std::min(step, length - begin), count = (here + used - 1) / used;
         if (held + static_cast<double>(count) > together) finish(dot);
         held += static_cast<double>(count);
         for (std::size_t part = 0; part < parts; ++part) {
-            if (count * used != here || in_one != step) std::fill_n(products, count * layout_.lanes, 0.0);
+            if (count * used != here || in_one != step) std::fill_n(products, count * layout_->lanes, 0.0);
             double* to = products;
-            for (std::size_t i = 0; i < here; i += in_one, to += layout_.lanes)
+            for (std::size_t i = 0; i < here; i += in_one, to += layout_->lanes)
                 multiply(left + begin + i, right + begin + i, std::min(in_one, here - i), part, to);
-            for (std::size_t first = 0; first < layout_.lanes; first += width)
-                Lanes{layout_, numbers, part, first}.add(products + first, count, layout_.lanes);
+            for (std::size_t first = 0; first < layout_->lanes; first += width)
+                Lanes{*layout_, numbers, part, first}.add(products + first, count, layout_->lanes);
         }
     }
 }
 
 template <class T>
 void ExactSums<T>::finish(std::size_t dot) const {
-    double* const numbers = numbers_ + dot * layout_.size();
+    double* const numbers = numbers_ + dot * layout_->size();
     for (std::size_t part = 0; part < parts; ++part)
-        for (std::size_t first = 0; first < layout_.lanes; first += width)
-            Lanes{layout_, numbers, part, first}.finish();
-    numbers[layout_.size() - 1] = 0;
+        for (std::size_t first = 0; first < layout_->lanes; first += width)
+            Lanes{*layout_, numbers, part, first}.finish();
+    numbers[layout_->size() - 1] = 0;
 }
 
 template class ExactSums<double>;
@@ -284,8 +284,9 @@ std::vector<double> all_dots(const Comm& comm, std::span<const std::span<const d
             sums.push_back(std::inner_product(each.begin(), each.end(), right.begin(), 0.0));
             continue;
         }
-        std::vector<double> numbers(ExactSums<double>::size(1));
-        const ExactSums<double> mine(numbers.data(), 1);
+        const auto layout = ExactSums<double>::layout(1);
+        std::vector<double> numbers(layout.size());
+        const ExactSums<double> mine(numbers.data(), layout);
         mine.add(0, each.data(), right.data(), each.size());
         mine.finish(0);
         ExactSum sum;

@@ -162,6 +162,7 @@ std::string result_json(const Comm& comm, const RunInfo& run, const Result& resu
                         {"finished_by", result.finished_by},
                         {"vectors_stored", result.vectors},
                         {"choice", parsed(run.choice)},
+                        {"multigrid", parsed(run.multigrid)},
                         {"structure", parsed(run.structure)},
                         {"null_space", parsed(run.null_space)},
                         {"partition", parsed(run.partition)},

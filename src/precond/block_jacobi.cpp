@@ -11,7 +11,7 @@ public:
         blocks_.factorise([&](int b) { return block(b); });
     }
 
-    bool update() override {
+    bool update(int /*solves*/) override {
         blocks_.factorise([&](int b) { return block(b); });
         return true;
     }

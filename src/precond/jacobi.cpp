@@ -70,10 +70,10 @@ template void DiagonalRows<float>::apply_part(int, Comm*, MultiVector<double>, M
 Jacobi::Jacobi(const CsrMatrix<double>& A, bool single)
     : A_(&A), single_(single), inverse_(A.comm(), A.local_rows(), A.threads()) {
     if (single) rounded_ = std::make_shared<DiagonalRows<float>>(A.comm(), A.local_rows(), A.threads());
-    update();
+    update(0);
 }
 
-bool Jacobi::update() {
+bool Jacobi::update(int /*solves*/) {
     std::atomic<Global> zeros{0};
     parallel(A_->threads(), [&](int t, int threads) {
         const RowShare rows(inverse_.values().size(), t, threads);

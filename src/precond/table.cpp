@@ -35,7 +35,7 @@ constexpr OptionInfo chebyshev_options[] = {
      "of the interval's ends: it reaches from the largest eigenvalue, estimated, down to that over this"},
     precision_option};
 constexpr std::string_view amg_cycles[] = {"merged", "hypre"}, amg_coarsenings[] = {"auto", "pmis", "hmis"},
-                           amg_updates[] = {"anew", "products", "lagged"};
+                           amg_updates[] = {"anew", "products", "lagged", "frozen"};
 constexpr OptionInfo amg_options[] = {
     {.name = "cycle",
      .default_value = 0,
@@ -54,9 +54,10 @@ constexpr OptionInfo amg_options[] = {
     {.name = "update",
      .default_value = 0,
      .minimum = 0,
-     .maximum = 2,
-     .help = "merged: what new values in the same places change: everything; products: not the interpolation; lagged: "
-             "the finest level, and everything once it was applied half as often more between two updates",
+     .maximum = 3,
+     .help =
+         "merged: what new values in the same places change: everything; products: not the interpolation; lagged: "
+         "the finest level, and everything once solves take half as many applications more; frozen: that level alone",
      .choices = amg_updates},
     {"strong", 0.5, 0, 1, "a neighbour is strong from this part of the row's largest on"},
     {.name = "coarsen",
@@ -167,7 +168,8 @@ std::span<const PreconditionerKind> preconditioners() {
          .title = "algebraic multigrid: the levels of hypre's BoomerAMG",
          .source = "Henson and Yang 2002",
          .options = amg_options,
-         .of_sparse = make_amg},
+         .of_sparse = make_amg,
+         .has_transpose = false},
         {.name = "block_jacobi",
          .title = "the dense blocks on the diagonal, inverted",
          .source = "Jacobi 1845",
@@ -181,9 +183,16 @@ std::span<const PreconditionerKind> preconditioners() {
          .options = inner_iterations_options,
          .of_hierarchical = make_inner_iterations,
          .symmetric = never,
+         .has_transpose = false,
          .varies = true},
     };
     return kinds;
+}
+
+void check_transpose(const Method& method, const PreconditionerKind& kind) {
+    if (method.transpose && !kind.has_transpose)
+        throw InputError(fmt::format("{} needs products with M⁻ᵀ, which {} does not have: {} takes it", method.name,
+                                     kind.name, method.classic));
 }
 
 PreconditionerChoice choose_preconditioner(const std::string& text, MatrixKind matrix) {

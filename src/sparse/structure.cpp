@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "points.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 
@@ -231,6 +232,12 @@ Structure look_at(const Comm& comm, const Problem& problem, int threads) {
     if (most > 0) result.row_spread = (most / least) * (most / least);
     result.asymmetry = all_max(comm, total.asymmetry);
     result.null_vectors = null_vectors(comm, total.vanish);
+    if (!result.like_grid() && result.may_be_definite())
+        result.unknowns_at_a_point =
+            unknowns_at_a_point(comm, problem.partition, [&](Index row, std::vector<Global>& columns) {
+                for (Global k = problem.rows.start[row]; k < problem.rows.start[row + 1]; ++k)
+                    columns.push_back(problem.rows.columns[k]);
+            });
     result.structural_rank = result.zero_diagonal == 0 ? result.rows : structural_rank(comm, problem);
     return result;
 }
@@ -262,6 +269,7 @@ std::vector<std::string> Structure::lines() const {
                                                            positive_diagonal, zero_diagonal, negative));
     text.push_back(dominant_rows == rows ? "diagonal dominance: all rows"
                                          : fmt::format("diagonal dominance: {} of {} rows", dominant_rows, rows));
+    if (unknowns_at_a_point > 1) text.push_back(fmt::format("points: {} unknowns at each", unknowns_at_a_point));
     if (!null_vectors.empty()) {
         std::string names;
         for (const auto& vector : null_vectors) names += (names.empty() ? "" : ", ") + vector.name();

@@ -19,9 +19,11 @@ constexpr Global small_enough_for_lu = 200000;
 // Of fewer rows complete Cholesky factors take a second or two, also in space, and stand every condition number.
 constexpr Global few_rows = 50000;
 
+/// Grids, and what has several unknowns at a point, as elastic bodies.
 bool suits_multigrid(const Structure& structure) {
     constexpr Global enough_rows = 1000;  // for more than one level
-    return structure.like_grid() && structure.symmetric_pattern() && structure.rows >= enough_rows && amg_is_built();
+    return (structure.like_grid() || structure.unknowns_at_a_point > 1) && structure.symmetric_pattern() &&
+           structure.rows >= enough_rows && amg_is_built();
 }
 
 /// One block for all: nothing is left to iterate for but the rounding of the factors.

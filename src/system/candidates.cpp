@@ -95,6 +95,8 @@ double incomplete_part(const Structure& structure) {
 
 /// Iterations for each of Jacobi's, beside the least.
 double slope(const Structure& structure, const Kind& kind) {
+    constexpr double of_bodies = 0.03;
+    if (kind.name == multigrid && structure.unknowns_at_a_point > 1) return of_bodies;
     if (kind.name == multigrid && structure.like_grid()) {
         constexpr double grounded = 0.05, few = 0.004, many = 0.5;  // of circuits it stands those that are near ground
         return !structure.has_hubs() ? 0 : structure.sum_share > grounded ? few : many;
@@ -170,6 +172,8 @@ Expectation expectation(const Structure& structure, const Sizes& sizes, const Pa
         setup += zeros * 300 * ns * (1 - structure.pair_share) * nonzeros;
     } else if (kind.name == multigrid && structure.has_hubs()) {  // whose coarse levels are small
         setup -= 150 * ns * nonzeros;
+    } else if (kind.name == multigrid && structure.unknowns_at_a_point > 1) {  // long rows, and few of them
+        setup -= 130 * ns * nonzeros;
     } else if (kind.name.find("0") != std::string_view::npos) {  // long rows meet each other more often
         setup += 0.33 * ns * nonzeros * nonzeros / rows;
     } else if (kind.name == polynomial) {  // products with the matrix as it is stored, and vectors between them

@@ -19,8 +19,12 @@ namespace {
 
 constexpr double usual_rtol = 1e-8;  // the tolerance is not known before a solve: what is mostly asked for
 
-bool symmetric_precond(const std::string& precond) {
-    return choose_preconditioner(precond, MatrixKind::sparse).symmetric();
+/// Whether a method, or one that is still open, runs with a preconditioner.
+bool suits(const std::string& asked, const std::string& precond) {
+    if (asked == automatic) return true;
+    const Method& method = *choose_method(without_automatic(asked)).method;
+    const auto M = choose_preconditioner(precond, MatrixKind::sparse);
+    return (method.needs == Needs::any || M.symmetric()) && (!method.transpose || M.kind->has_transpose);
 }
 
 }  // namespace
@@ -32,8 +36,7 @@ void LinearSystem::Parts::choose_by_structure() {
     if (chosen_precond && options.prepare.empty()) options.prepare = choice.prepare;
     if (!chosen_precond) choice.precond = options.precond;
     choice.prepare = options.prepare;
-    if (find_method(choice.method).needs != Needs::any && !symmetric_precond(choice.precond))
-        choice.method = "bicgstab";
+    if (!suits(choice.method, choice.precond)) choice.method = "bicgstab";
 }
 
 const PartTimes& LinearSystem::Parts::times(int columns) {
@@ -57,10 +60,8 @@ double LinearSystem::Parts::preconditioner_seconds() const {
 std::vector<Expectation> LinearSystem::Parts::candidates_now() const {
     auto ranked = candidates(structure, sizes, choice.parts);
     std::erase_if(ranked, [&](const Expectation& each) {
-        return std::ranges::any_of(options.methods, [&](const std::string& asked) {
-            return asked != automatic && choose_method(without_automatic(asked)).method->needs != Needs::any &&
-                   !symmetric_precond(each.step.precond);
-        });
+        return !std::ranges::all_of(options.methods,
+                                    [&](const std::string& asked) { return suits(asked, each.step.precond); });
     });
     if (ranked.empty()) ranked.emplace_back();
     return ranked;
@@ -240,14 +241,13 @@ void LinearSystem::Parts::expect_indefinite() {
 bool LinearSystem::Parts::take_next(Status ended, const std::string& method) {
     if (!chosen_precond) return false;
     if (ended == Status::indefinite_matrix || ended == Status::indefinite_preconditioner) expect_indefinite();
-    const bool symmetric = method != automatic && choose_method(without_automatic(method)).method->needs != Needs::any;
     auto past = choice.expected;
     past.left = true;
     past.ended = name(ended);
     const double before = precond_seconds;
     const auto take = [&](Expectation& each) {
         each.left = true;
-        if ((symmetric && !symmetric_precond(each.step.precond)) || !make(each)) return false;
+        if (!suits(method, each.step.precond) || !make(each)) return false;
         precond_seconds += before;
         choice.seconds += each.setup;
         std::swap(each, past);

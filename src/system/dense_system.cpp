@@ -135,6 +135,7 @@ struct DenseSystem::Parts {
                 "{} needs a {} matrix, and this one need not be: {} takes it (--insist runs {} all the same)",
                 method.name, name(method.needs), choice_for(matrix).method, method.name));
         const auto& kind = *choose_preconditioner(options.precond, MatrixKind::hierarchical).kind;
+        check_transpose(method, kind);
         if (kind.varies && asked != automatic) check_flexible(asked, std::string(kind.name));
     }
 

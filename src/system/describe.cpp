@@ -21,6 +21,7 @@ std::string to_json(const Structure& structure, int ranks) {
         {"zero_diagonal", structure.zero_diagonal},
         {"dominant_rows", structure.dominant_rows},
         {"null_vectors", null_vectors},
+        {"unknowns_at_a_point", structure.unknowns_at_a_point},
         {"structural_rank", structure.structural_rank ? ordered_json(*structure.structural_rank) : ordered_json()},
         {"hint", hint(structure, ranks)}}
         .dump();
@@ -89,6 +90,13 @@ std::string to_json(const StorageReport& report) {
                         {"rows", rows},
                         {"halved_rows", report.halved_rows},
                         {"bytes_per_nonzero", std::isfinite(bytes) ? ordered_json(bytes) : ordered_json()}}
+        .dump();
+}
+
+std::string to_json(const LevelSizes& sizes) {
+    return ordered_json{{"levels", sizes.levels},
+                        {"grid_complexity", sizes.grid_complexity},
+                        {"operator_complexity", sizes.operator_complexity}}
         .dump();
 }
 

@@ -109,7 +109,7 @@ std::unique_ptr<PreparedSystem> LinearSystem::Parts::prepare(const DistributedGi
 void LinearSystem::Parts::make_preconditioner() {
     const auto before = Clock::now();
     if (options.device) options.device->check(options.precond, prepared->matrix());
-    if (!preconditioner.update()) {
+    if (!preconditioner.update(std::exchange(solves, 0))) {
         preconditioner.set(nullptr);  // never two at a time
         preconditioner.set(prepared->preconditioner(options.precond));
     }
@@ -126,13 +126,17 @@ void LinearSystem::Parts::check(const std::string& asked) const {
     const Method& method = *chosen.method;
     const auto* M = preconditioner.get();
     if (M && M->varies()) check_flexible(text, parse_spec(options.precond).name);
+    std::optional<PreconditionerChoice> named;
+    if (options.precond != automatic) named = choose_preconditioner(options.precond, MatrixKind::sparse);
+    if (named) check_transpose(method, *named->kind);
     if (options.insist || method.needs == Needs::any) return;
     if (!structure.symmetric())
         throw InputError(
             fmt::format("{} needs a symmetric matrix, and this one is not: entries differ from their mirror images "
                         "by up to {:.1e} of the largest of row and column (--insist runs it all the same)",
                         method.name, structure.asymmetry));
-    if (M && !M->symmetric() && !method.flexible(chosen.options))
+    const bool symmetric = M ? M->symmetric() : !named || named->symmetric();
+    if (!symmetric && !method.flexible(chosen.options))
         throw InputError(
             fmt::format("{} needs a symmetric preconditioner, and {} is not (--insist runs it all the "
                         "same)",
@@ -353,6 +357,7 @@ RunInfo LinearSystem::info(const SolveOptions& options, int columns) const {
     info.reproducible = comm().reproducible();
     info.precond_seconds = all_max(comm(), precond_seconds());
     info.precond_bytes = all_sum(comm(), M ? M->stored() : 0.0);
+    if (const auto sizes = M ? M->level_sizes() : std::nullopt) info.multigrid = to_json(*sizes);
     info.remarks = remarks(columns);
     info.structure = to_json(structure(), comm().size());
     info.null_space = parts_->null_space.json();

@@ -45,7 +45,8 @@ public:
     double stored() const override { return now_->stored(); }
     std::vector<std::string> remarks() const override { return now_->remarks(); }
     bool repaired() const override { return now_->repaired(); }
-    bool update() override { return now_ && now_->update(); }
+    std::optional<LevelSizes> level_sizes() const override { return now_->level_sizes(); }
+    bool update(int solves) override { return now_ && now_->update(solves); }
     OwnedOperator<float> in_single() const override { return now_->in_single(); }
 
 private:
@@ -99,6 +100,7 @@ struct LinearSystem::Parts {
     double precond_seconds = 0;
     double busy = 0;       // cores that other programs kept busy when the number of threads was chosen
     int updates = 0;       // of the values
+    int solves = 0;        // with the values there are
     bool complete = true;  // false: an update of the values broke off
 };
 

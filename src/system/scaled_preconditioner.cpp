@@ -24,7 +24,10 @@ public:
     bool has_transpose() const override { return !inner_ || inner_->has_transpose(); }
     bool varies() const override { return inner_ && inner_->varies(); }
     int reductions() const override { return inner_ ? inner_->reductions() : 0; }
-    bool update() override { return !inner_ || inner_->update(); }
+    bool update(int solves) override { return !inner_ || inner_->update(solves); }
+    std::optional<LevelSizes> level_sizes() const override {
+        return inner_ ? inner_->level_sizes() : std::optional<LevelSizes>();
+    }
     bool repaired() const override { return inner_ && inner_->repaired(); }
     bool symmetric() const override { return scales_->symmetric && (!inner_ || inner_->symmetric()); }
     double bytes(int columns) const override { return own_bytes(columns) + (inner_ ? inner_->bytes(columns) : 0); }

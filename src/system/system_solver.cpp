@@ -110,6 +110,7 @@ const Result& SystemSolver::run(MultiVector<const double> b, MultiVector<double>
         options_.checkpoint->precond =
             identity_of(parts_->options.precond, parts_->options.prepare, parts_->comm.size());
     const auto& prepared = *parts_->prepared;
+    ++parts_->solves;
     last_ = nullptr;
     const auto solve = [&](MultiVector<const double> of, MultiVector<double> to) -> const Result& {
         if (automatic_) return *(last_ = &automatic_->solve(of, to, transposed));
@@ -139,6 +140,7 @@ const Result& SystemSolver::run(const VectorsThere& b, const VectorsThere& x, bo
         throw InputError(fmt::format("--prepare {} moves rows, and those of b and x on a device stay: leave it out",
                                      parts_->options.prepare));
     follow_values();
+    ++parts_->solves;
     last_ = nullptr;
     return *(last_ = &solver_->solve_there(b, x, parts_->negated, transposed));
 }

@@ -13,7 +13,7 @@ FIELDS = {
     "rows": int, "nonzeros": int, "columns": int, "scalar": str, "ranks": int, "threads": int, "instruction_set": str, "device": str,
     "status": str, "converged": bool, "iterations": int, "resumed_after": int, "columns_detail": list, "relative_residual": NUMBER,
     "seconds": dict, "per_iteration": dict, "events": list,
-    "prepare": str, "precond_bytes": NUMBER, "structure": dict, "null_space": (dict, type(None)),
+    "prepare": str, "precond_bytes": NUMBER, "structure": dict, "multigrid": (dict, type(None)), "null_space": (dict, type(None)),
     "partition": dict, "storage": (dict, type(None)),
 }
 COLUMN = {"status": str, "iterations": int, "relative_residual": NUMBER, "recursive_residual": NUMBER}

@@ -30,6 +30,15 @@ check "need one iteration" holds run.json "r['iterations'] <= 2"
 check "the work per digit is that of set-up and solve" holds run.json \
   "abs(10 ** (-(r['seconds']['precond_setup'] + r['seconds']['solve']) / r['seconds']['per_digit']) / r['relative_residual'] - 1) < 1e-6"
 check "is said, with the set-up" says out "^preconditioner: set up in .* MB; .* s for each digit"
+if "$STRETTO" list 2>/dev/null | grep -q '^ *amg '; then
+  check "amg" solves 2 solve poisson3d:20 --method cg --precond amg --json run.json
+  check "its levels" holds run.json \
+    "r['multigrid']['levels'] > 1 and 1 < r['multigrid']['grid_complexity'] < r['multigrid']['operator_complexity'] < 3"
+  check "amg has no transpose" exits 2 2 solve poisson3d:20 --method improved_bicgstab --precond amg
+  check "and says who needs none" says err 'needs products with M⁻ᵀ, which amg does not have: bicgstab takes it'
+  check "for an elastic body" solves 2 solve elasticity3d:12 --method cg --precond jacobi
+  check "is the hint" says out 'hint: --method cg --precond amg'
+fi
 
 # ---- preparation ----
 for ranks in 1 2 3 4; do

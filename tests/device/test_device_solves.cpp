@@ -191,7 +191,7 @@ TEST_F(OnTheDevice, NewValuesOfTheMatrixReachThePreconditioner) {
         auto values = A.local().values;
         for (double& value : values) value *= 4;
         A.update_values(values);
-        ASSERT_TRUE(M->update());
+        ASSERT_TRUE(M->update(1));
         Values b(A, 1, random_values), here(A, 1), there(A, 1);
         const auto host = solve<double>(comm, A, *M, b.view(), here.view(), SolveOptions{});
         EXPECT_EQ(on_device(A, M.get(), b, there, SolveOptions{}).iterations, host.iterations) << precond;

@@ -3,8 +3,8 @@
 // cycle.
 #include "precond/multigrid.hpp"
 
-#include "precond/points.hpp"
 #include "preconditioner_cases.hpp"
+#include "sparse/points.hpp"
 
 namespace stretto {
 namespace {
@@ -273,23 +273,31 @@ TEST(Multigrid, OfBoomerAmgFollowsAsAsked) {
     auto A = problem(comm, "jump2d:24");
     if (!has_amg(A)) GTEST_SKIP() << "built without hypre";
     const auto anew = make_preconditioner("amg", A), products = make_preconditioner("amg:update=products", A),
-               lagged = make_preconditioner("amg:update=lagged", A);
+               lagged = make_preconditioner("amg:update=lagged", A),
+               frozen = make_preconditioner("amg:update=frozen", A);
     Values r(A, 1, [](Global i, int) { return uniform(6, i, 0); }), z(A, 1), expected(A, 1);
     anew->apply(r.view(), expected.view());
     for (int k = 0; k < 4; ++k) lagged->apply(r.view(), z.view());
     auto rows = A.local();
     for (double& value : rows.values) value *= 2;
     A.update_values(rows);
-    EXPECT_FALSE(anew->update());
-    EXPECT_TRUE(products->update());
+    EXPECT_FALSE(anew->update(1));
+    EXPECT_TRUE(products->update(1));
     products->apply(r.view(), z.view());
     for (Index i = 0; i < A.local_rows(); ++i)
         EXPECT_NEAR(2 * z.view()(i), expected.view()(i), 1e-10 * std::abs(expected.view()(i)) + 1e-10);
-    EXPECT_TRUE(lagged->update());
+    EXPECT_TRUE(lagged->update(1));
     for (int k = 0; k < 6; ++k) lagged->apply(r.view(), z.view());
-    EXPECT_TRUE(lagged->update());  // half as many more
+    EXPECT_TRUE(lagged->update(1));  // half as many more
+    for (int k = 0; k < 12; ++k) lagged->apply(r.view(), z.view());
+    EXPECT_TRUE(lagged->update(2));
+    EXPECT_TRUE(lagged->update(0));
     for (int k = 0; k < 7; ++k) lagged->apply(r.view(), z.view());
-    EXPECT_FALSE(lagged->update());
+    EXPECT_FALSE(lagged->update(1));
+    for (const int applications : {1, 9}) {
+        for (int k = 0; k < applications; ++k) frozen->apply(r.view(), z.view());
+        EXPECT_TRUE(frozen->update(1));
+    }
 }
 
 TEST(Multigrid, ProductsWithOtherZerosAreMadeAnew) {
@@ -308,7 +316,7 @@ TEST(Multigrid, ProductsWithOtherZerosAreMadeAnew) {
                 rows.values[static_cast<std::size_t>(k)] *=
                     factor(first + i) * factor(rows.columns[static_cast<std::size_t>(k)]);
         A.update_values(rows);
-        met = !M->update() || met;
+        met = !M->update(1) || met;
     }
     if (comm.size() > 1) {
         EXPECT_TRUE(met);

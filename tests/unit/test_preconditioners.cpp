@@ -282,7 +282,7 @@ TEST(Preconditioners, UpdatedIsMadeAnew) {
             const Dense before = applied(A, *M);
             A = matrix(comm, n, later, threads);
             const auto anew = make_preconditioner(spec, A);
-            const bool follows = M->update();
+            const bool follows = M->update(1);
             EXPECT_EQ(follows, spec == "jacobi" || spec.starts_with("block_jacobi")) << spec;
             if (!follows) continue;
             const Dense updated = applied(A, *M);
@@ -298,7 +298,7 @@ TEST(Preconditioners, JacobiFollowsWithoutMemory) {
     Jacobi M(A);
     if (comm.size() > 1) return;  // MPI libraries may allocate
     const auto before = allocations.load();
-    EXPECT_TRUE(M.update());
+    EXPECT_TRUE(M.update(1));
     EXPECT_EQ(allocations.load(), before);
 }
 

@@ -32,8 +32,9 @@ auto bytes(const T& value) {
 double exact_dot(const std::vector<double>& left, const std::vector<double>& right, std::size_t parts = 1) {
     ExactSum sum;
     for (std::size_t part = 0; part < parts; ++part) {
-        std::vector<double> numbers(ExactSums<double>::size(1));
-        const ExactSums<double> mine(numbers.data(), 1);
+        const auto layout = ExactSums<double>::layout(1);
+        std::vector<double> numbers(layout.size());
+        const ExactSums<double> mine(numbers.data(), layout);
         const std::size_t begin = left.size() * part / parts, end = left.size() * (part + 1) / parts;
         mine.add(0, left.data() + begin, right.data() + begin, end - begin);
         mine.finish(0);
@@ -109,8 +110,9 @@ TEST(ExactSum, TellsWhatIsNotFinite) {
 template <class T>
 std::vector<double> exact_dots(const std::vector<T>& a, const std::vector<T>& b, std::size_t columns,
                                std::size_t rows_of_a_block) {
-    std::vector<double> numbers(2 * ExactSums<T>::size(columns)), values;
-    const ExactSums<T> sums(numbers.data(), columns);
+    const auto layout = ExactSums<T>::layout(columns);
+    std::vector<double> numbers(2 * layout.size()), values;
+    const ExactSums<T> sums(numbers.data(), layout);
     for (std::size_t begin = 0, step = rows_of_a_block * columns; begin < a.size(); begin += step)
         for (const std::size_t dot : {0, 1})
             sums.add(dot, a.data() + begin, b.data() + begin, std::min(step, a.size() - begin));

@@ -244,7 +244,7 @@ TEST_F(Refined, SolvesAgainWithNewValuesAndTransposed) {
     EXPECT_EQ(first.status, Status::converged);
     for (auto& value : rows.values) value *= 3;
     A.update_values(rows.values);
-    EXPECT_TRUE(M->update());
+    EXPECT_TRUE(M->update(1));
     Values y(A, 1), z(A, 1);
     const auto second = solver.solve(b.view(), y.view());
     EXPECT_EQ(second.status, Status::converged);

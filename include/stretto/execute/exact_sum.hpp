@@ -57,8 +57,9 @@ template <class T>
 class ExactSums {
 public:
     static constexpr auto parts = static_cast<std::size_t>(reals_in<T>);
-    static std::size_t size(std::size_t columns) { return ExactLayout(columns, parts).size(); }
-    ExactSums(double* numbers, std::size_t columns) : numbers_(numbers), layout_(columns, parts) {}
+    static ExactLayout layout(std::size_t columns) { return {columns, parts}; }
+    /// `layout`: that of the columns; it must outlive this.
+    ExactSums(double* numbers, const ExactLayout& layout) : numbers_(numbers), layout_(&layout) {}
 
     /// Dot product `dot` += left · right: `length` elements, column by column in turn.
     void add(std::size_t dot, const T* left, const T* right, std::size_t length) const;
@@ -66,13 +67,13 @@ public:
     void finish(std::size_t dot) const;
     /// Those of a column; of complex numbers those of its real (0) or imaginary (1) part.
     const ExactSum::Digit* sum(std::size_t dot, std::size_t column, std::size_t part) const {
-        return reinterpret_cast<const ExactSum::Digit*>(numbers_ + dot * layout_.size()) +
-               layout_.sum_at(column * parts, part);
+        return reinterpret_cast<const ExactSum::Digit*>(numbers_ + dot * layout_->size()) +
+               layout_->sum_at(column * parts, part);
     }
 
 private:
     double* numbers_;
-    ExactLayout layout_;
+    const ExactLayout* layout_;
 };
 
 /// Collective. Σ left · right over all ranks for each pair of vectors, outside of iterations: as `comm` adds up, which

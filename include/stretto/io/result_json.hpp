@@ -27,7 +27,7 @@ struct RunInfo {
     double setup_seconds = 0, precond_seconds = 0;  ///< the longest of all ranks
     double precond_bytes = 0;                       ///< of all ranks
     std::vector<std::string> remarks;
-    std::string choice, structure, null_space, partition, storage;  ///< JSON; empty: null
+    std::string choice, multigrid, structure, null_space, partition, storage;  ///< JSON; empty: null
 
     /// What to type for a step: a line for a shell.
     std::string command(const NextStep& step) const;

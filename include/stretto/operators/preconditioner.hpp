@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "stretto/statements/multivector.hpp"
 
 namespace stretto {
+
+/// The levels of a multigrid preconditioner, and rows and nonzeros of all over those of the finest.
+struct LevelSizes {
+    int levels = 1;
+    double grid_complexity = 1, operator_complexity = 1;
+};
 
 /// A preconditioner chosen at run time. Methods take any type with apply and bytes (AnyOperator); this is
 /// the common face of those that have a name on the command line (precond/table.hpp).
@@ -38,9 +45,11 @@ public:
     virtual int reductions() const { return 0; }     ///< that one apply waits for
     virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
     virtual bool repaired() const { return false; }                  ///< the set-up met pivots it could not divide by
+    virtual std::optional<LevelSizes> level_sizes() const { return {}; }  ///< of multigrid alone
     /// Collective. Follows the matrix that it was made from, and which must still be there, to new values in the same
-    /// places. False: it cannot, and is to be made anew. Throws InputError as when it is made.
-    virtual bool update() { return false; }
+    /// places, after so many `solves` with those it had. False: it cannot, or no longer should, and is to be made anew.
+    /// Throws InputError as when it is made.
+    virtual bool update(int /*solves*/) { return false; }
     /// Collective. The same rounded to single precision, for vectors in it; none: vectors are converted. To be asked
     /// for again after update().
     virtual OwnedOperator<float> in_single() const { return {}; }

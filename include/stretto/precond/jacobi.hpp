@@ -83,7 +83,7 @@ public:
     double stored() const override { return bytes(0); }
     std::vector<std::string> remarks() const override;
     /// Allocates nothing.
-    bool update() override;
+    bool update(int solves) override;
     ExplicitInverse explicit_inverse() const override;
 
 private:

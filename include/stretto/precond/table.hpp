@@ -37,6 +37,7 @@ struct PreconditionerKind {
     std::unique_ptr<Preconditioner> (*of_hierarchical)(const HMatrix& A, const HMatrixOrigin& origin,
                                                        const Options& options) = nullptr;
     bool (*symmetric)(const Options& options) = always;  ///< M is, where A is
+    bool has_transpose = true;                           ///< M⁻ᵀ can be applied
     bool varies = false;                                 ///< M depends on r: only flexible methods may use it
     bool of_rows = false;                                ///< M is the same on any number of threads and ranks
     bool replicated = false;  ///< of_hierarchical makes it for vectors that every rank has whole, too
@@ -55,6 +56,9 @@ inline constexpr Index most_dense_rows = 64;
 
 /// Whether `amg` can be made: it needs hypre.
 bool amg_is_built();
+
+/// Throws InputError where the method needs M⁻ᵀ and these have none.
+void check_transpose(const Method& method, const PreconditionerKind& kind);
 
 /// What a specification NAME[:key=value,…] asks for, checked before anything is made.
 struct PreconditionerChoice {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "stretto/operators/preconditioner.hpp"
 #include "stretto/sparse/storage_report.hpp"
 #include "stretto/sparse/structure.hpp"
 #include "stretto/system/choice.hpp"
@@ -16,5 +17,6 @@ std::string to_json(const Choice& choice);
 std::string to_json(const Expectation& way);
 std::string to_json(const PartitionQuality& quality);
 std::string to_json(const StorageReport& report);
+std::string to_json(const LevelSizes& sizes);
 
 }  // namespace stretto

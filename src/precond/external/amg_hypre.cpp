@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../../sparse/points.hpp"
 #include "../kinds.hpp"
-#include "../points.hpp"
 #include "boomer_amg.hpp"
 #include "stretto/comm/collective.hpp"
 
@@ -27,6 +27,7 @@ public:
                   .ratio = options.number("ratio"),
                   .coarsest = static_cast<Global>(options.number("coarsest")),
                   .single = options.choice("precision") == "single"}),
+          sizes_(*levels->level_sizes()),
           remarks_(levels->remarks()) {
         const bool kept = update_ == "products";
         remarks_.push_back(levels->complexities(all_sum(A.comm(), cycle_.stored() + (kept ? levels->stored() : 0))));
@@ -43,12 +44,15 @@ public:
     int reductions() const override { return cycle_.reductions(); }
     double stored() const override { return cycle_.stored() + (levels_ ? levels_->stored() : 0); }
     std::vector<std::string> remarks() const override { return remarks_; }
+    std::optional<LevelSizes> level_sizes() const override { return sizes_; }
     ExplicitInverse explicit_inverse() const override { return MultigridInverse{&cycle_}; }
 
-    /// Levels that lag behind are made anew once they were applied half as often more than before the first update.
-    bool update() override {
+    /// Levels that lag behind are made anew once a solve applied them half as often more than with the values that
+    /// they were made for, in the mean of the solves between two updates.
+    bool update(int solves) override {
         constexpr double borne = 1.5;
         const int spent = cycle_.applications() - std::exchange(counted_, cycle_.applications());
+        const double of_a_solve = solves > 0 ? static_cast<double>(spent) / solves : 0;
         if (update_ == "anew") return false;
         if (update_ == "products") {
             auto coarser = levels_->products(*A_);
@@ -59,8 +63,8 @@ public:
             }
             return true;
         }
-        if (usual_ > 0 && spent > borne * usual_) return false;
-        if (usual_ == 0) usual_ = spent;
+        if (update_ == "lagged" && usual_ > 0 && of_a_solve > borne * usual_) return false;
+        if (usual_ == 0) usual_ = of_a_solve;
         cycle_.update({});
         return true;
     }
@@ -70,9 +74,10 @@ private:
     std::string_view update_;
     std::unique_ptr<BoomerAmg> levels_;  // where they will be asked again
     Multigrid cycle_;
+    LevelSizes sizes_;
     std::vector<std::string> remarks_;
-    int counted_ = 1;  // applications with earlier values, and that of is_finite
-    int usual_ = 0;    // with the values that the levels were made for; 0: not known yet
+    int counted_ = 1;   // applications with earlier values, and that of is_finite
+    double usual_ = 0;  // of a solve with the values that the levels were made for; 0: not known yet
 };
 
 /// Collective. Whether a cycle leaves ones finite.

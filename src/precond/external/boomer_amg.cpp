@@ -282,9 +282,9 @@ std::vector<LocalRows<double>> BoomerAmg::products(const CsrMatrix<double>& A) c
 void BoomerAmg::count_levels(double sweeps) {
     constexpr double entry = sizeof(double) + sizeof(HYPRE_Int);
     auto* const amg = reinterpret_cast<hypre_ParAMGData*>(solver_);
-    levels_ = hypre_ParAMGDataNumLevels(amg);
+    sizes_.levels = hypre_ParAMGDataNumLevels(amg);
     double all_rows = 0, finest_rows = 0, finest = 0;
-    for (int level = 0; level < levels_; ++level) {
+    for (int level = 0; level < sizes_.levels; ++level) {
         auto* const matrix = hypre_ParAMGDataAArray(amg)[level];
         const double nonzeros = hypre_CSRMatrixNumNonzeros(hypre_ParCSRMatrixDiag(matrix)) +
                                 hypre_CSRMatrixNumNonzeros(hypre_ParCSRMatrixOffd(matrix));
@@ -298,14 +298,15 @@ void BoomerAmg::count_levels(double sweeps) {
         const double first = all_sum(*comm_, of);
         return first > 0 ? all_sum(*comm_, all) / first : 1;
     };
-    grid_complexity_ = share(all_rows, finest_rows);
-    operator_complexity_ = share(stored_, finest);
+    sizes_.grid_complexity = share(all_rows, finest_rows);
+    sizes_.operator_complexity = share(stored_, finest);
 }
 
 std::string BoomerAmg::complexities(double bytes) const {
-    return fmt::format("amg: {}, grid complexity {:.2f}, operator complexity {:.2f}, {:.4g} MB",
-                       levels_ == 1 ? "one level, as none coarser was found" : fmt::format("{} levels", levels_),
-                       grid_complexity_, operator_complexity_, bytes * 1e-6);
+    return fmt::format(
+        "amg: {}, grid complexity {:.2f}, operator complexity {:.2f}, {:.4g} MB",
+        sizes_.levels == 1 ? "one level, as none coarser was found" : fmt::format("{} levels", sizes_.levels),
+        sizes_.grid_complexity, sizes_.operator_complexity, bytes * 1e-6);
 }
 
 }  // namespace stretto

@@ -83,6 +83,7 @@ public:
     double bytes(int columns) const override { return columns * (cycle_bytes_ + 32.0 * (end_ - begin_)); }
     double stored() const override { return stored_; }
     std::vector<std::string> remarks() const override { return remarks_; }
+    std::optional<LevelSizes> level_sizes() const override { return sizes_; }
     void add_remark(std::string_view remark) { remarks_.emplace_back(remark); }
     /// Levels, rows and nonzeros of all over those of the finest, in words, and bytes that they take.
     std::string complexities(double bytes) const;
@@ -106,8 +107,7 @@ private:
     HypreMatrix A_;
     HYPRE_Solver solver_ = nullptr;
     double stored_ = 0, cycle_bytes_ = 0;
-    int levels_ = 0;
-    double grid_complexity_ = 1, operator_complexity_ = 1;
+    LevelSizes sizes_;
     std::vector<std::string> remarks_;
 };
 

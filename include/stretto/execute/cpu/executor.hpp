@@ -49,7 +49,8 @@ public:
           formulation_(formulation),
           comm_(comm),
           ledger_(ledger),
-          exact_(comm && comm->reproducible()) {
+          exact_(comm && comm->reproducible()),
+          exact_layout_(ExactSums<T>::layout(columns_)) {
         vector_lanes_ = about(most_lanes);
         reserve_dots(dots_at_first);
     }
@@ -291,7 +292,7 @@ private:
     }
 
     // ---- the sums of a thread ----
-    std::size_t of_a_dot() const { return exact_ ? ExactSums<T>::size(columns_) : period(); }
+    std::size_t of_a_dot() const { return exact_ ? exact_layout_.size() : period(); }
     void reserve_dots(std::size_t dots) {
         const std::size_t of_all = static_cast<std::size_t>(threads_) * (dots * of_a_dot() + gap);
         if (exact_)
@@ -304,7 +305,7 @@ private:
     void with_sums(int t, std::size_t size, const Work& work) {
         const std::size_t first = static_cast<std::size_t>(t) * size;
         if (exact_)
-            work(ExactSums<T>(exact_sums_.data() + first, columns_));
+            work(ExactSums<T>(exact_sums_.data() + first, exact_layout_));
         else
             work(accumulators_.data() + first);
     }
@@ -335,7 +336,7 @@ private:
     void fold_exactly(int threads, std::size_t sums, int count, double* dots) {
         for (int dot = 0; dot < count; ++dot) {
             const auto of_thread = [&](int t) {
-                return ExactSums<T>(exact_sums_.data() + static_cast<std::size_t>(t) * sums, columns_);
+                return ExactSums<T>(exact_sums_.data() + static_cast<std::size_t>(t) * sums, exact_layout_);
             };
             const auto at = static_cast<std::size_t>(dot);
             for (int t = 0; t < threads; ++t) of_thread(t).finish(at);
@@ -372,6 +373,7 @@ private:
     std::size_t lanes_ = 1;  // of the group that runs, at most
     LaneArrays<T> coefficients_;
     std::vector<sum_of<T>> accumulators_;
+    ExactLayout exact_layout_;
     std::vector<double> exact_sums_;
 };
 
