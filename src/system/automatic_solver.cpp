@@ -17,6 +17,8 @@ namespace {
 // An attempt is left where the rest of it, at the rate it has come to, takes so many times what another is then assumed
 // to take in all, and it has had so much of that time.
 constexpr double worth_leaving = 1.5, had_its_time = 0.15;
+// What a direct solve takes is found out for so much of what the attempt has taken, and of what it will.
+constexpr double of_the_past = 0.35, of_the_rest = 0.2;
 constexpr int first_look = 8;
 
 std::string in_words(const NextStep& step) { return fmt::format("{} with {}", step.method, step.precond); }
@@ -34,13 +36,14 @@ public:
         const bool on = ask(info);
         if (!on || !others_) return on;
         const int k = info.iteration;
-        if (k == 0) first_ = half_ = info.relative_residual;
+        if (k == 0) first_ = half_ = best_ = info.relative_residual;
+        best_ = std::min(best_, info.relative_residual);
         if (k < next_look_) return true;
         if (slow(info)) {
             left_ = true;
             return false;
         }
-        half_ = info.relative_residual;
+        half_ = best_;
         half_at_ = k;
         next_look_ = k + std::max(first_look / 2, k / 2);
         return true;
@@ -61,22 +64,23 @@ private:
     }
 
     bool slow(const IterationInfo& info) {
-        const double k = info.iteration, now = info.relative_residual;
+        const double k = info.iteration;
         const double seconds = k * now_.iteration;  // as expected: a machine that is busy is so for the other, too
-        // Of the residual's logarithm, an iteration: by all, or by the last stretch, whichever says more.
-        const double rate = std::max(std::log(first_ / now) / k, std::log(half_ / now) / (k - half_at_));
+        // Of the least residual's logarithm, an iteration: by all, or by the last stretch, whichever says more.
+        const double rate = std::max(std::log(first_ / best_) / k, std::log(half_ / best_) / (k - half_at_));
         const double so_far = std::exp(-rate * k), target = info.target / first_;
-        const double all = iterations_at_rate(k, std::min(now / first_, so_far), target, now_.iterations, 0.3),
+        const double all = iterations_at_rate(k, std::min(best_ / first_, so_far), target, now_.iterations, 0.3),
                      left = all - k;
+        const double rest = left * now_.iteration;
+        of_.parts_->count_within(std::min(of_the_past * seconds, of_the_rest * rest));
         of_.parts_->expect_of(of_.parts_->difficulty_by(all));
         const auto* const other = of_.parts_->next_candidate();
-        const double rest = left * now_.iteration;
         if (!(seconds > had_its_time * other->seconds() && rest > worth_leaving * other->seconds())) return false;
         const auto coming = rate > 0 ? fmt::format("about {:.2g} s more", rest) : "no end in sight";
         why_ = fmt::format(
             "after {} iterations (about {:.2g} s) the residual had come to {:.1e}: {}, while {} is assumed to take "
             "{:.2g} s",
-            info.iteration, seconds, now, coming, in_words(other->step), other->seconds());
+            info.iteration, seconds, best_, coming, in_words(other->step), other->seconds());
         return true;
     }
 
@@ -85,7 +89,7 @@ private:
     bool others_;
     int before_;
     bool again_;
-    double first_ = 1, half_ = 1;
+    double first_ = 1, half_ = 1, best_ = 1;  // residuals: the first, the least at the last look, the least
     int half_at_ = 0, next_look_ = first_look;
     bool left_ = false;
     std::string why_;

@@ -93,12 +93,7 @@ void LinearSystem::Parts::try_and_count(std::vector<Expectation>& ranked) {
     if (tries)
         mine.trial = try_jacobi(A, !twice, !structure.null_vectors.empty(), static_cast<int>(iterations), usual_rtol);
     const auto [factors, trial] = of_all_ranks(comm, mine);
-    if (counts) {
-        sizes.factors = factors;
-        const double entries = 2 * factors.entries * comm.size();
-        choice.trials.push_back(fmt::format("complete factors: {:.3g} entries, {:.3g} for each of A", entries,
-                                            entries / std::max(1.0, sizes.nonzeros)));
-    }
+    if (counts) know_factors(factors);
     if (tries && trial.indefinite) {
         choice.trials.emplace_back("not definite: a few iterations of CG on the rows of a rank show it");
         ranked = indefinite_candidates(structure, sizes, parts);
@@ -110,6 +105,22 @@ void LinearSystem::Parts::try_and_count(std::vector<Expectation>& ranked) {
                                             trial.iterations, trial.residual));
     }
     ranked = candidates_now();
+}
+
+void LinearSystem::Parts::know_factors(const FactorCounts& factors) {
+    sizes.factors = factors;
+    const double entries = 2 * factors.entries * comm.size();
+    choice.trials.push_back(fmt::format("complete factors: {:.3g} entries, {:.3g} for each of A", entries,
+                                        entries / std::max(1.0, sizes.nonzeros)));
+}
+
+/// Collective. While an attempt runs: a symbolic factorisation, where a direct solve is left and it takes no more
+/// seconds.
+void LinearSystem::Parts::count_within(double seconds) {
+    const bool direct = std::ranges::any_of(choice.runners_up,
+                                            [](const Expectation& each) { return !each.left && is_direct(each.step); });
+    if (sizes.factors || !direct || seconds_to_count(structure, sizes) > seconds) return;
+    know_factors(of_all_ranks(comm, {.factors = count_factors(prepared->matrix()), .trial = {}}).factors);
 }
 
 /// The preconditioner, where it is left open.

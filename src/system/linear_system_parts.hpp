@@ -74,6 +74,8 @@ struct LinearSystem::Parts {
     const Expectation* next_candidate() const;
     std::vector<Expectation> candidates_now() const;
     void try_and_count(std::vector<Expectation>& ranked);
+    void know_factors(const FactorCounts& factors);
+    void count_within(double seconds);
     void choose_progress();
     std::optional<double> difficulty_by(double iterations) const;
     void expect_of(std::optional<double> difficulty);

@@ -158,7 +158,8 @@ LocalFindings of_all_ranks(const Comm& comm, const LocalFindings& mine) {
 
 double iterations_at_rate(double done, double residual, double target, double assumed, double least_trust) {
     if (residual <= target) return done;
-    constexpr double no_end = 1e4;
+    constexpr double long_as_ever = 1e4, hopeless = 30;
+    const double no_end = std::max(long_as_ever, hopeless * done);
     const double digits = std::log(residual) / std::log(target);  // the part of them that is done
     // The first digits take longest: a rate counts the more, the more of them are done.
     const double rate_says = digits > 0 ? std::min(no_end, done / digits) : no_end,

@@ -119,6 +119,22 @@ TEST_F(SStepCg, ShortensBlocksWhereTheyAreDependent) {
     EXPECT_TRUE(tells(result, "a block was dependent: going on with s="));
 }
 
+// A row that couples with none has nearly all of b: the first block has one direction, and later ones their length.
+TEST_F(SStepCg, OneCutBlockDoesNotShortenTheNext) {
+    const auto A = matrix(comm, 400, [](Global i, Global j) {
+        return i == j ? 2.01 : i > 0 && j > 0 && std::abs(i - j) == 1 ? -1.0 : 0.0;
+    });
+    Values b(A, 1, [](Global i, int) { return i == 0 ? 1e6 : uniform(7, i, 0); }), x(A, 1);
+    const auto cg = run(A, b, x, "cg", 1e-12);
+    for (const char* const method : {"s_step_cg:s=6", "pipelined_s_step_cg:s=6"}) {
+        Values y(A, 1);
+        const auto result = run(A, b, y, method, 1e-12);
+        EXPECT_TRUE(result.converged()) << method;
+        EXPECT_LE(result.iterations, 1.1 * cg.iterations + 6) << method;
+        EXPECT_LE(reductions(result), result.iterations / 3) << method;
+    }
+}
+
 TEST_F(SStepCg, ColumnsEndInBlocksOfTheirOwn) {
     constexpr int columns = 7;
     const auto A = problem(comm, "poisson2d:33x29");

@@ -73,7 +73,8 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
         largest.bound = first_bound(V, S[0], AS[0], M ? w : AS[0]);
     }
     int s = most, highest = most, losses = 0, checked = 0, drifts = 0, since = 0;
-    int good = 0, enough = 32;  // blocks since s was lowered, and how many of them raise it again
+    int good = 0,
+        enough = 1;  // blocks since s was lowered, and how many of them raise it again: twice as many each time
     for (int k = 0, n = 0;; k += n) {
         const Counts before = V.ledger().at(Phase::iteration);
         const auto began = Clock::now();
@@ -118,7 +119,7 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
             const auto* const why = block.cut ? "a block was dependent" : "blocks lost orthogonality";
             stop.event(fmt::format("{}: going on with s={}", why, s));
         } else if (s < highest && ++good == enough) {
-            s = std::min(2 * s, highest);
+            s = highest;  // in steps: blocks are as long as what they are conjugate to
             good = 0;
         }
         largest.bound = margin * block.largest_ritz_value(largest.bound, largest.bound / margin, stop);
