@@ -119,7 +119,7 @@ void LinearSystem::Parts::know_factors(const FactorCounts& factors) {
 void LinearSystem::Parts::count_within(double seconds) {
     const bool direct = std::ranges::any_of(choice.runners_up,
                                             [](const Expectation& each) { return !each.left && is_direct(each.step); });
-    if (sizes.factors || !direct || seconds_to_count(structure, sizes) > seconds) return;
+    if (options.trial_budget == 0 || sizes.factors || !direct || seconds_to_count(structure, sizes) > seconds) return;
     know_factors(of_all_ranks(comm, {.factors = count_factors(prepared->matrix()), .trial = {}}).factors);
 }
 

@@ -186,6 +186,35 @@ TEST(Choice, KnowsADiagonalThatOutweighsTheRest) {
     EXPECT_TRUE(weaker.step.precond != "jacobi" || weaker.iterations > 20) << weaker.iterations;
 }
 
+/// Each row couples with some twenty neighbours, in no order, and its diagonal outweighs none of them: nothing solves
+/// with it but by chance.
+LinearSystem scattered(Comm& comm, SystemOptions options) {
+    constexpr Global n = 8000, couplings = 24, width = 120;
+    std::vector<Entry<double>> entries;
+    if (comm.rank() == 0)
+        for (Global i = 0; i < n; ++i) {
+            entries.push_back({i, i, 1});
+            for (Global k = 1; k < couplings; ++k)
+                entries.push_back(
+                    {i, (i + (i * 131 + k * k * 17) % width - width / 2 + n) % n, uniform(9, i, static_cast<int>(k))});
+        }
+    return LinearSystem::from_entries(comm, n, std::move(entries), std::move(options));
+}
+
+TEST(Choice, CountsFactorsWhileAnAttemptGetsNowhere) {
+    MpiComm comm;
+    auto system = scattered(comm, {.precond = "auto", .machine = slow_network(), .trial_budget = 1e-6});
+    const auto counted = [&] {
+        return std::ranges::count_if(system.choice().trials,
+                                     [](const std::string& trial) { return trial.starts_with("complete factors: "); });
+    };
+    EXPECT_EQ(counted(), 0);
+    std::vector<double> b(static_cast<std::size_t>(system.local_rows()), 1), x(b.size());
+    system.solve(b, x, {.method = "auto", .max_iterations = 400});
+    EXPECT_EQ(counted(), 1);
+    for (const auto& trial : system.choice().trials) EXPECT_EQ(trial, broadcast(comm, trial, 0));
+}
+
 TEST(Choice, CountsTheFactorsOfADirectSolve) {
     MpiComm mpi;
     LatencyComm comm(mpi, parse_latency("20ms"));
