@@ -73,8 +73,7 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
         largest.bound = first_bound(V, S[0], AS[0], M ? w : AS[0]);
     }
     int s = most, highest = most, losses = 0, checked = 0, drifts = 0, since = 0;
-    int good = 0,
-        enough = 1;  // blocks since s was lowered, and how many of them raise it again: twice as many each time
+    int good = 0, enough = 32;  // blocks since s was lowered, and how many of them raise it again
     for (int k = 0, n = 0;; k += n) {
         const Counts before = V.ledger().at(Phase::iteration);
         const auto began = Clock::now();
@@ -108,7 +107,8 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
         }
         if (k > 0 && n == most) stop.count(before, n, began);
         losses = block.loses(stop.option("loss"), stop) ? losses + 1 : 0;
-        if (block.cut || (losses == in_a_row && s > 1)) {
+        // The first block does not lower s: b may be as good as an eigenvector.
+        if ((block.cut && k > 0) || (losses == in_a_row && s > 1)) {
             s = block.cut ? n : s / 2;
             if (!block.cut) {
                 last = 0;  // beginning anew takes less than going on without orthogonality
@@ -119,7 +119,7 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
             const auto* const why = block.cut ? "a block was dependent" : "blocks lost orthogonality";
             stop.event(fmt::format("{}: going on with s={}", why, s));
         } else if (s < highest && ++good == enough) {
-            s = highest;  // in steps: blocks are as long as what they are conjugate to
+            s = std::min(2 * s, highest);
             good = 0;
         }
         largest.bound = margin * block.largest_ritz_value(largest.bound, largest.bound / margin, stop);
