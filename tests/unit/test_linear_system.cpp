@@ -12,9 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "allocations.hpp"
-#include "stretto/comm/collective.hpp"
 #include "stretto/io/matrix_market.hpp"
-#include "stretto/precond/table.hpp"
 #include "systems.hpp"
 
 namespace stretto {
@@ -224,6 +222,9 @@ TEST(LinearSystem, RefusesMethodsForSpdMatricesWhereThereIsNone) {
     expect_part(refusal_of([&] { factored.check("cg"); }),
                 "cg needs a symmetric preconditioner, and block_jacobi:ilut is not");
     EXPECT_EQ(refusal_of([&] { system_of(comm, n, wind, {.insist = true}).check("cg"); }), "");
+    expect_part(
+        refusal_of([&] { system_of(comm, n, grid, {.precond = "amg:functions=5", .methods = {"improved_bicgstab"}}); }),
+        "which amg does not have: bicgstab takes it");  // before the set-up, which refuses five of 63 rows
     expect_part(refusal_of([&] { system.check("nothing"); }), "there is no method 'nothing'");
     expect_part(refusal_of([&] { system.check("gmres:n=2"); }), "n");
 }
@@ -395,57 +396,6 @@ TEST(LinearSystem, TellsWhatTheJsonOfASolveHas) {
     EXPECT_EQ(json["total"]["blocking_reductions"],
               json["total"]["reductions"].get<int>() - json["total"]["hidden_reductions"].get<int>());
     EXPECT_GT(json["precond_bytes"], 0);
-}
-
-TEST(LinearSystem, RefusesBeforeAnythingIsMade) {
-    MpiComm comm;
-    for (const auto& [method, precond, words] :
-         {std::tuple("improved_bicgstab", "amg", "which amg does not have: bicgstab takes it"),
-          std::tuple("cg", "block_jacobi:ilut", "needs a symmetric preconditioner")})
-        try {
-            const auto system = system_of(comm, n, grid, {.precond = precond, .methods = {method}});
-            ADD_FAILURE() << method << " took " << precond;
-        } catch (const InputError& error) {
-            EXPECT_NE(std::string_view(error.what()).find(words), std::string_view::npos) << error.what();
-        }
-}
-
-TEST(LinearSystem, TellsTheLevelsOfMultigrid) {
-    MpiComm comm;
-    if (!amg_is_built()) GTEST_SKIP() << "built without hypre";
-    const auto system = LinearSystem::load(comm, "poisson3d:16", {.precond = "amg", .prepare = "equilibrate"});
-    const auto sizes = nlohmann::json::parse(system.info({}, 1).multigrid);
-    EXPECT_GT(sizes["levels"], 1);
-    EXPECT_TRUE(sizes["grid_complexity"] > 1 && sizes["grid_complexity"] < 2) << sizes;
-    EXPECT_TRUE(sizes["operator_complexity"] > 1 && sizes["operator_complexity"] < 3) << sizes;
-    EXPECT_EQ(LinearSystem::load(comm, "poisson3d:4", {.precond = "jacobi"}).info({}, 1).multigrid, "");
-}
-
-TEST(LinearSystem, LaggingLevelsAreComparedSolveBySolve) {
-    MpiComm comm;
-    if (!amg_is_built()) GTEST_SKIP() << "built without hypre";
-    auto system = LinearSystem::load(comm, "poisson3d:12", {.precond = "amg:update=lagged"});
-    const auto b = right_hand_side(system);
-    const Index rows = system.local_rows();
-    auto values = system.matrix().local();
-    // Whether its levels are those of the values it has after so many solves and another factor.
-    const auto made_anew = [&](int solves, double factor) {
-        std::vector<double> z(b.size()), of_new(b.size());
-        for (int k = 0; k < solves; ++k) {
-            std::vector<double> x(b.size());
-            system.solve({b.data(), rows, 1}, {x.data(), rows, 1}, {.method = "cg"});
-        }
-        for (double& value : values.values) value *= factor;
-        system.update_values(values.values);
-        auto r = b;
-        system.preconditioner()->apply({r.data(), rows, 1}, {z.data(), rows, 1});
-        make_preconditioner("amg", system.matrix())->apply({r.data(), rows, 1}, {of_new.data(), rows, 1});
-        return all_of(comm, z == of_new);
-    };
-    EXPECT_FALSE(made_anew(1, 1.1));
-    EXPECT_FALSE(made_anew(3, 1.1));
-    EXPECT_FALSE(made_anew(0, 50));
-    EXPECT_TRUE(made_anew(1, 1.1));
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The V-cycle of precond/multigrid.hpp: over levels made here, and over those of hypre's BoomerAMG beside its own
-// cycle.
+// cycle, and in a LinearSystem.
 #include "precond/multigrid.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include "preconditioner_cases.hpp"
 #include "sparse/points.hpp"
+#include "stretto/comm/collective.hpp"
+#include "stretto/system/linear_system.hpp"
 
 namespace stretto {
 namespace {
@@ -321,6 +325,45 @@ TEST(Multigrid, ProductsWithOtherZerosAreMadeAnew) {
     if (comm.size() > 1) {
         EXPECT_TRUE(met);
     }
+}
+
+TEST(Multigrid, TellsTheLevelsOfMultigrid) {
+    MpiComm comm;
+    if (!amg_is_built()) GTEST_SKIP() << "built without hypre";
+    const auto system = LinearSystem::load(comm, "poisson3d:16", {.precond = "amg", .prepare = "equilibrate"});
+    const auto sizes = nlohmann::json::parse(system.info({}, 1).multigrid);
+    EXPECT_GT(sizes["levels"], 1);
+    EXPECT_TRUE(sizes["grid_complexity"] > 1 && sizes["grid_complexity"] < 2) << sizes;
+    EXPECT_TRUE(sizes["operator_complexity"] > 1 && sizes["operator_complexity"] < 3) << sizes;
+    EXPECT_EQ(LinearSystem::load(comm, "poisson3d:4", {.precond = "jacobi"}).info({}, 1).multigrid, "");
+}
+
+TEST(Multigrid, LaggingLevelsAreComparedSolveBySolve) {
+    MpiComm comm;
+    if (!amg_is_built()) GTEST_SKIP() << "built without hypre";
+    auto system = LinearSystem::load(comm, "poisson3d:12", {.precond = "amg:update=lagged"});
+    const Index rows = system.local_rows();
+    std::vector<double> b(static_cast<std::size_t>(rows));
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = uniform(3, static_cast<Global>(i), comm.rank());
+    auto values = system.matrix().local();
+    // Whether its levels are those of the values it has after so many solves and another factor.
+    const auto made_anew = [&](int solves, double factor) {
+        std::vector<double> z(b.size()), of_new(b.size());
+        for (int k = 0; k < solves; ++k) {
+            std::vector<double> x(b.size());
+            system.solve({b.data(), rows, 1}, {x.data(), rows, 1}, {.method = "cg"});
+        }
+        for (double& value : values.values) value *= factor;
+        system.update_values(values.values);
+        auto r = b;
+        system.preconditioner()->apply({r.data(), rows, 1}, {z.data(), rows, 1});
+        make_preconditioner("amg", system.matrix())->apply({r.data(), rows, 1}, {of_new.data(), rows, 1});
+        return all_of(comm, z == of_new);
+    };
+    EXPECT_FALSE(made_anew(1, 1.1));
+    EXPECT_FALSE(made_anew(3, 1.1));
+    EXPECT_FALSE(made_anew(0, 50));
+    EXPECT_TRUE(made_anew(1, 1.1));
 }
 
 }  // namespace

@@ -201,6 +201,8 @@ void pipelined_s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>&
         const Counts before = V.ledger().at(Phase::iteration);
         const auto began = Clock::now();
         const int size = std::min(s, stop.columns().remaining());
+        // A first block may be cut, for b may be as good as an eigenvector: there is nothing older to be conjugate to.
+        const bool follows = last > 0;
         {
             const auto phase = V.ledger().enter(Phase::iteration);
             for (int j = l; j < s; ++j) ahead.multiply(j);
@@ -232,7 +234,7 @@ void pipelined_s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>&
         losses = block.loses(stop.option("loss"), stop) ? losses + 1 : 0;
         const bool drifts = losses == in_a_row || block.asymmetry(stop) > stop.option("drift");
         const bool soon = k + n - recomputed < worth * (s + 1) * (l + 1);
-        if ((block.cut && k > 0) || (drifts && soon)) {  // the first block may be as good as an eigenvector
+        if ((block.cut && follows) || (drifts && soon)) {
             if (stop.hand_over_unless(V.scalars(), ahead.P()[std::max(0, last - 1)])) break;
         }
         const double ritz = block.largest_ritz_value(ahead.bound, ahead.bound, stop);

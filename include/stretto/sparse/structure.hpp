@@ -31,9 +31,10 @@ struct Structure {
     /// rows. Near 1 rows couple along lines, as with anisotropy or strong convection, and incomplete factors are nearly
     /// exact.
     double pair_share = 1;
-    double sum_share = 1;         ///< 1ᵀA1, over the sum of all |aᵢⱼ|
-    Global longest_row = 0;       ///< nonzeros beside the diagonal
-    int unknowns_at_a_point = 1;  ///< one after the other, as a sample tells; looked for where it is not like_grid
+    double sum_share = 1;    ///< 1ᵀA1, over the sum of all |aᵢⱼ|
+    Global longest_row = 0;  ///< nonzeros beside the diagonal
+    /// One after the other, as a sample of the rows tells; looked for where A may be definite and is not like_grid.
+    int unknowns_at_a_point = 1;
     std::vector<Constants> null_vectors;  ///< that A takes to zero; of one, two or three components
     /// Rows that can be matched with columns of their own so that each pair is a nonzero; nothing where it was too much
     /// work to find out.
