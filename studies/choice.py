@@ -35,6 +35,8 @@ TURNS = ("With those that are likely to be the quickest by that, all methods of 
 ONCE = ("With those that are likely to be the quickest by that, all methods of the family are then timed under each latency, beside auto; "
         "the quickest of them all is *best*. A case of few milliseconds varies by a third from run to run, whatever is chosen.")
 
+AGAIN = "Auto, changed since, and the best choice of each case were timed once more, in turn: {}."
+
 
 def options(parser):
     parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2])
@@ -44,6 +46,8 @@ def options(parser):
     parser.add_argument("--repeats", type=int, default=5, help="turns, of which the median counts (%(default)s)")
     parser.add_argument("--step", choices=("count", "time", "both"), default="both",
                         help="count: what needs no idle machine; time: what does")
+    parser.add_argument("--again", action="store_true",
+                        help="time auto and the best choice that was found once more, in turn, without a new search for the best")
     parser.add_argument("--only", default="", help="only problems whose names match this expression")
 
 
@@ -145,8 +149,38 @@ def beside(study, file, ranks, latency, ways):
     return {"latency": latency, "load": load, "auto": auto, "best": min(solved, key=lambda each: each["seconds"], default=None)}
 
 
+def once_more(study, file, ranks, each):
+    """Auto and the best choice of a case in turn, by the program that there is now."""
+    load = os.getloadavg()[0]
+    known = [{**each["best"], "asked": each["best"]["method"]}] if each["best"] else []
+    auto, *best = in_turn(study, file, ranks, each["latency"], [{"asked": "auto", "precond": "auto"}, *known])
+    return {"latency": each["latency"], "load": load, "auto": auto, "best": best[0] if best else None, "again": study.stretto.about()}
+
+
+def measure_again(study):
+    a = study.options
+    end, now = time.monotonic() + 60 * a.minutes, study.stretto.about()
+    with tempfile.TemporaryDirectory() as folder:
+        for record in study.data["records"]:
+            if record["ranks"] not in a.ranks or not re.search(a.only, record["problem"]):
+                continue
+            real = [str(path) for path in study.files() if path.name.removesuffix(".mtx.gz") == record["problem"]]
+            file = real[0] if real else hints.problem(record["problem"], folder)
+            for k, each in enumerate(record["timed"]):
+                if each.get("again") != now:
+                    record["timed"][k] = once_more(study, file, record["ranks"], each)
+                    study.save()
+                if time.monotonic() > end:
+                    return False
+            study.say(f"{record['problem']}, {record['ranks']} ranks")
+    study.data["again"] = study.facts()
+    return True
+
+
 def measure(study):
     a = study.options
+    if a.again:
+        return measure_again(study)
     end = time.monotonic() + 60 * a.minutes
     names = list(FEW) if a.quick else [*(str(path) for path in study.files()), *GENERATED]
     if a.quick:
@@ -233,7 +267,8 @@ def report(data):
             "ratio": lambda row: bold(f"{row['ratio']:.2f}", row["ratio"] > 2) if row["ratio"] else "–"}
     changed = sum(bool(row["auto"].get("changes")) for row in found)
     loads = [each["load"] for each in found]
-    return {"facts": machine.line(data["facts"]), "load": text.spread(loads) if loads else "–",
+    again = AGAIN.format(machine.line(data["again"])) if data.get("again") else ""
+    return {"facts": machine.line(data["facts"]), "again": again, "load": text.spread(loads) if loads else "–",
             "cases": f"{len(found)}", "problems": f"{len({each['problem'] for each in found})}",
             "mean": f"{mean(ratios):.2f}" if ratios else "–", "worst": f"{max(ratios):.2f}" if ratios else "–",
             "above": f"{sum(each > 2 for each in ratios)}", "changed": f"{changed}",

@@ -17,8 +17,9 @@ namespace {
 // An attempt is left where the rest of it, at the rate it has come to, takes so many times what another is then assumed
 // to take in all, and it has had so much of that time.
 constexpr double worth_leaving = 1.5, had_its_time = 0.15;
-// What a direct solve takes is found out for so much of what the attempt has taken, and of what it will.
-constexpr double of_the_past = 0.35, of_the_rest = 0.2;
+// What a direct solve takes is found out for so much of what the attempt has taken, and of what it will, or, before it
+// is begun, of what it is assumed to take.
+constexpr double of_the_past = 0.35, of_the_rest = 0.2, of_its_time = 0.3;
 constexpr int first_look = 8;
 
 std::string in_words(const NextStep& step) { return fmt::format("{} with {}", step.method, step.precond); }
@@ -35,11 +36,16 @@ public:
     bool operator()(IterationInfo info) {
         const bool on = ask(info);
         if (!on || !others_) return on;
-        const int k = info.iteration;
-        if (k == 0) first_ = half_ = best_ = info.relative_residual;
+        if (from_ < 0) {
+            from_ = info.iteration;
+            first_ = half_ = best_ = info.relative_residual;
+            start_ = Clock::now();
+        }
+        const int k = info.iteration - from_;
         best_ = std::min(best_, info.relative_residual);
         if (k < next_look_) return true;
-        if (slow(info)) {
+        time(k);
+        if (slow(k, info.target)) {
             left_ = true;
             return false;
         }
@@ -48,6 +54,9 @@ public:
         next_look_ = k + std::max(first_look / 2, k / 2);
         return true;
     }
+
+    /// At the end of the attempt, on every rank.
+    void end() { timing_ = {}; }
 
     /// Whether it was ended for another.
     bool left() const { return left_; }
@@ -63,24 +72,47 @@ private:
         return monitor(told);
     }
 
-    bool slow(const IterationInfo& info) {
-        const double k = info.iteration;
-        const double seconds = k * now_.iteration;  // as expected: a machine that is busy is so for the other, too
+    /// What an iteration takes, in the mean over ranks, which is on its way from one look to the next. A machine that
+    /// is given is believed, for choices to be the same every time.
+    void time(int k) {
+        const auto& parts = of_.parts_->choice.parts;
+        if (parts.of_machine || (timed_at_ > 0 && (k - timed_at_) * now_.iteration < parts.reduction)) return;
+        if (timed_at_ > 0) {
+            timing_.wait();
+            constexpr double most = 3;  // a machine that is busy is so for the other, too
+            const double seconds = all_ / of_.parts_->comm.size() / timed_at_;
+            iteration_ = std::clamp(seconds, now_.iteration / most, most * now_.iteration);
+        }
+        timed_at_ = k;
+        mine_ = to_seconds(Clock::now() - start_);
+        timing_ = of_.parts_->comm.start_sum({&mine_, 1}, {&all_, 1});
+    }
+
+    bool slow(double k, double to) {
+        const double seconds = k * iteration_;
         // Of the least residual's logarithm, an iteration: by all, or by the last stretch, whichever says more.
         const double rate = std::max(std::log(first_ / best_) / k, std::log(half_ / best_) / (k - half_at_));
-        const double so_far = std::exp(-rate * k), target = info.target / first_;
+        const double so_far = std::exp(-rate * k), target = to / first_;
         const double all = iterations_at_rate(k, std::min(best_ / first_, so_far), target, now_.iterations, 0.3),
                      left = all - k;
-        const double rest = left * now_.iteration;
-        of_.parts_->count_within(std::min(of_the_past * seconds, of_the_rest * rest));
-        of_.parts_->expect_of(of_.parts_->difficulty_by(all));
-        const auto* const other = of_.parts_->next_candidate();
-        if (!(seconds > had_its_time * other->seconds() && rest > worth_leaving * other->seconds())) return false;
+        const double rest = left * iteration_;
+        auto& parts = *of_.parts_;
+        (void)parts.count_within(std::min(of_the_past * seconds, of_the_rest * rest), rest);
+        const Expectation* other = nullptr;
+        const auto is_quicker = [&] {
+            parts.expect_of(parts.difficulty_by(all));
+            other = parts.next_candidate();
+            return seconds > had_its_time * other->seconds() && rest > worth_leaving * other->seconds();
+        };
+        if (!is_quicker()) return false;
+        // Nothing is left for complete factors of which nobody knows how many there are.
+        if (is_direct(other->step) && parts.count_within(of_its_time * other->seconds(), rest) && !is_quicker())
+            return false;
         const auto coming = rate > 0 ? fmt::format("about {:.2g} s more", rest) : "no end in sight";
         why_ = fmt::format(
             "after {} iterations (about {:.2g} s) the residual had come to {:.1e}: {}, while {} is assumed to take "
             "{:.2g} s",
-            info.iteration, seconds, best_, coming, in_words(other->step), other->seconds());
+            from_ + k, seconds, best_, coming, in_words(other->step), other->seconds());
         return true;
     }
 
@@ -90,7 +122,11 @@ private:
     int before_;
     bool again_;
     double first_ = 1, half_ = 1, best_ = 1;  // residuals: the first, the least at the last look, the least
-    int half_at_ = 0, next_look_ = first_look;
+    int from_ = -1, half_at_ = 0, next_look_ = first_look;  // iterations
+    Clock::time_point start_;
+    double mine_ = 0, all_ = 0, iteration_ = now_.iteration;  // seconds
+    int timed_at_ = 0;
+    Pending timing_;
     bool left_ = false;
     std::string why_;
 };
@@ -136,6 +172,7 @@ const Result& AutomaticSolver::solve(MultiVector<const double> b, MultiVector<do
         if (attempts > 1 || !solver_)
             make(options_.max_iterations - total_.iterations, options_.zero_guess && attempts == 1);
         const Result& result = transposed ? solver_->solve_transposed(b, x) : solver_->solve(b, x);
+        watch_->end();
         choice.expected.from = Expectation::From::run;
         choice.expected.iterations = result.iterations;
         const bool asked_to_stop = result.status == Status::interrupted && !watch_->left();

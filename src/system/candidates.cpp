@@ -34,12 +34,13 @@ constexpr std::array kinds{
     Kind{"none", 0, 0, 0, 0, 0, 1.3, 0, "nothing to set up"},
     Kind{"jacobi", ns, 4e-6, 0.02 * ns, 0.5 * ns, 0, 1, 0, "next to nothing to set up, and the quickest to use"},
     Kind{polynomial, 0, 5e-5, 0, 0, 1, 0.23, 0, "a polynomial: several products for one reduction"},
-    Kind{"block_jacobi:ic0", 44 * ns, 2e-5, 0.65 * ns, 3 * ns, 1, 0, 1, "incomplete Cholesky suits most SPD matrices"},
-    Kind{"block_jacobi:ilu0", 38 * ns, 2e-5, 0.65 * ns, 3 * ns, 1, 0, 1, "incomplete LU factors, quick to set up"},
-    Kind{with_threshold, 60 * ns, 5e-5, ns, 22 * ns, 3, 0, 0.22, "incomplete LU with fill where it counts"},
-    Kind{overlapping, 75 * ns, 4e-4, 1.3 * ns, 26 * ns, 3, 0.02, 0.22,
+    Kind{"block_jacobi:ic0", 22 * ns, 2e-5, 0.52 * ns, 2.4 * ns, 1, 0, 1,
+         "incomplete Cholesky suits most SPD matrices"},
+    Kind{"block_jacobi:ilu0", 16 * ns, 2e-5, 0.52 * ns, 2.4 * ns, 1, 0, 1, "incomplete LU factors, quick to set up"},
+    Kind{with_threshold, 60 * ns, 5e-5, 0.6 * ns, 9 * ns, 3, 0, 0.22, "incomplete LU with fill where it counts"},
+    Kind{overlapping, 75 * ns, 4e-4, 0.8 * ns, 11 * ns, 3, 0.02, 0.22,
          "overlapping blocks, incomplete LU with fill where it counts"},
-    Kind{multigrid, 240 * ns, 2.5e-3, 2 * ns, 20 * ns, 13, 0.1, 0, "multigrid: iterations hardly grow with the size"},
+    Kind{multigrid, 150 * ns, 1.8e-3, 2 * ns, 20 * ns, 13, 0.1, 0, "multigrid: iterations hardly grow with the size"},
     Kind{"block_jacobi:cholesky", 0, 2e-4, 0, 0, 2, 0.15, 0, "complete Cholesky factors"},
     Kind{"block_jacobi:lu", 0, 2e-4, 0, 0, 2, 0.15, 0, "complete LU factors"},
     Kind{"additive_schwarz:cholesky,restricted=0,overlap=2", 0, 6e-4, 0, 0, 3, 0.05, 0,
@@ -51,6 +52,8 @@ constexpr std::array kinds{
 // More rows than these take too much memory for complete factors on every rank, or at all.
 constexpr double most_replicated = 50000, most_direct = 1e6;
 
+constexpr double between_ranks = 1.5e-3;  // seconds: multigrid's set-up waits for others on every level
+
 /// Complete factors of so many rows: counted, or what grids in two and three dimensions have and what is less regular.
 FactorCounts factors_of(const Structure& structure, const Sizes& sizes, double rows, double nonzeros) {
     if (sizes.factors) {  // of one rank's block
@@ -60,7 +63,7 @@ FactorCounts factors_of(const Structure& structure, const Sizes& sizes, double r
     const double size = std::max(2.0, rows), row = nonzeros / size;
     const double fill = row < 6                            ? 0.3 * std::log2(size)
                         : structure.like_grid() && row < 9 ? 0.09 * std::pow(size, 0.57)
-                                                           : 2.7 * std::pow(size / 2000, 0.25);
+                                                           : 2 * std::max(1.0, std::pow(size / 10000, 0.4));
     const double blocks = rows * sizes.ranks / std::max(1.0, sizes.rows);
     const double entries = std::min(fill * nonzeros, sizes.profile * blocks);
     return {entries, 2 * entries * entries / size};
@@ -75,12 +78,17 @@ const Kind& kind_of(std::string_view precond) {
 
 bool is_complete(const Kind& kind) { return kind.use == 0 && kind.name != "none" && kind.name != polynomial; }
 
+/// By which blocks overlap.
+int layers(const Kind& kind) {
+    return kind.name == overlapping ? 1 : kind.name.find("overlap=2") != kind.name.npos ? 2 : 0;
+}
+
 /// Iterations of a family for so many of CG. Restarts cost GMRES some.
 double of_family(const NextStep& step, double cg) {
-    constexpr double two_products = 0.72, nearly_a_cycle = 25, two_cycles = 60;
+    constexpr double two_products = 0.72, a_cycle = 30, restarts = 0.75, most = 2.5;
     if (step.method == "bicgstab") return two_products * cg;
     if (step.method != "gmres") return (step.method == "minres" ? 1.2 : 1) * cg;
-    return (cg < nearly_a_cycle ? 1.1 : cg < two_cycles ? 1.4 : 3) * cg;
+    return std::clamp(std::pow(cg / a_cycle, restarts), 1.0, most) * cg;
 }
 
 /// Iterations with incomplete factors without fill, over those with Jacobi's preconditioner: they are exact along
@@ -94,17 +102,19 @@ double incomplete_part(const Structure& structure) {
 }
 
 /// Iterations for each of Jacobi's, beside the least.
-double slope(const Structure& structure, const Kind& kind) {
+double slope(const Structure& structure, const Kind& kind, int ranks) {
     constexpr double of_bodies = 0.03;
     if (kind.name == multigrid && structure.unknowns_at_a_point > 1) return of_bodies;
     if (kind.name == multigrid && structure.like_grid()) {
         constexpr double grounded = 0.05, few = 0.004, many = 0.5;  // of circuits it stands those that are near ground
         return !structure.has_hubs() ? 0 : structure.sum_share > grounded ? few : many;
     }
-    const double part = incomplete_part(structure);
-    if (kind.incomplete > 0 && kind.incomplete < 1)
-        return kind.plain + std::max(exact_along_lines, kind.incomplete * part);
-    return kind.plain + kind.incomplete * part;
+    if (kind.incomplete == 0) return kind.plain;
+    const double part = kind.incomplete * incomplete_part(structure),
+                 factors = kind.incomplete < 1 ? std::max(exact_along_lines, part) : part;
+    constexpr double a_cut = 0.08;  // in two, of what couples blocks
+    const double cuts = kind.name == overlapping ? 0 : a_cut * std::log2(ranks);
+    return std::min(1.0, kind.plain + factors + cuts);
 }
 
 /// Iterations of CG with Jacobi's preconditioner, by the points along a side of a grid, more where they couple along
@@ -146,42 +156,75 @@ double assumed_difficulty(const Structure& structure, const Sizes& sizes) {
     return sizes.difficulty.value_or(usual_difficulty(structure, sizes));
 }
 
-std::optional<double> difficulty(const Structure& structure, const NextStep& step, double iterations) {
+std::optional<double> difficulty(const Structure& structure, const Sizes& sizes, const NextStep& step,
+                                 double iterations) {
     constexpr double tells = 0.02;
     const Kind& kind = kind_of(step.precond);
-    if (is_complete(kind) || slope(structure, kind) < tells) return {};
-    return std::max(1.0, (iterations * iterations / of_family(step, iterations) - kind.least) / slope(structure, kind));
+    const double each = slope(structure, kind, sizes.ranks);
+    if (is_complete(kind) || each < tells) return {};
+    return std::max(1.0, (iterations * iterations / of_family(step, iterations) - kind.least) / each);
+}
+
+namespace {
+
+/// A rank's rows and nonzeros that a preconditioner is made of.
+struct Part {
+    double rows, nonzeros;
+};
+Part part_of(const Kind& kind, const Sizes& sizes) {
+    const bool whole = sizes.ranks == 1 || kind.name == replicated;
+    const double rows = whole ? sizes.rows : std::min(sizes.rows, sizes.rows / sizes.ranks + layers(kind) * sizes.halo);
+    return {rows, sizes.nonzeros * rows / std::max(1.0, sizes.rows)};
+}
+
+/// Seconds of one use of what has no complete factors, without what it waits for.
+double use_of(const Kind& kind, const Sizes& sizes, const PartTimes& parts) {
+    // A polynomial: products with the matrix as it is stored, and vectors between them.
+    constexpr double products = 4, vectors = 30;
+    if (kind.name == polynomial) return products * parts.product + vectors * parts.vector;
+    const auto [rows, nonzeros] = part_of(kind, sizes);
+    return (kind.use * nonzeros + kind.use_row * rows) * parts.columns;
+}
+
+}  // namespace
+
+std::optional<double> assumed_use(const Sizes& sizes, const PartTimes& parts, std::string_view precond) {
+    const auto kind = std::ranges::find(kinds, precond, &Kind::name);
+    if (kind == kinds.end() || is_complete(*kind)) return {};
+    return use_of(*kind, sizes, parts);
 }
 
 Expectation expectation(const Structure& structure, const Sizes& sizes, const PartTimes& parts, const NextStep& step) {
     const Kind& kind = kind_of(step.precond);
     const bool whole = sizes.ranks == 1 || kind.name == replicated;
-    const double rows = sizes.rows / (whole ? 1 : sizes.ranks), nonzeros = sizes.nonzeros / (whole ? 1 : sizes.ranks);
-    double use = kind.use * nonzeros + kind.use_row * rows, setup = kind.fixed + kind.setup * nonzeros;
-    const double each = kind.name == "none" && sizes.constant_diagonal ? 1 : slope(structure, kind);
+    const auto [rows, nonzeros] = part_of(kind, sizes);
+    double setup = kind.fixed + kind.setup * nonzeros, use = 0;
+    const double each = kind.name == "none" && sizes.constant_diagonal ? 1 : slope(structure, kind, sizes.ranks);
     double iterations = of_family(step, kind.least + each * assumed_difficulty(structure, sizes));
     if (is_complete(kind)) {
         const auto factors = factors_of(structure, sizes, rows, nonzeros);
         const bool symmetric = kind.name.find("cholesky") != std::string_view::npos;
-        use = 2.2 * ns * factors.entries + 10 * ns * rows;
+        use = (2.2 * ns * factors.entries + 10 * ns * rows) * parts.columns;
         setup += (symmetric ? 500 : 800) * ns * rows + (symmetric ? 95 : 140) * ns * factors.entries +
                  (symmetric ? 0.08 : 0.13) * ns * factors.work;
         if (whole) iterations = 1;
-    } else if (kind.name == with_threshold || kind.name == overlapping) {  // fill is where rows couple with many
+    } else {
+        use = use_of(kind, sizes, parts);
+    }
+    if (kind.name == with_threshold || kind.name == overlapping) {  // fill is where rows couple with many
         const double zeros = structure.zero_diagonal > 0 ? 2.5 : 1;
         setup += zeros * 300 * ns * (1 - structure.pair_share) * nonzeros;
     } else if (kind.name == multigrid && structure.has_hubs()) {  // whose coarse levels are small
-        setup -= 150 * ns * nonzeros;
+        setup -= 80 * ns * nonzeros;
     } else if (kind.name == multigrid && structure.unknowns_at_a_point > 1) {  // long rows, and few of them
-        setup -= 130 * ns * nonzeros;
-    } else if (kind.name.find("0") != std::string_view::npos) {  // long rows meet each other more often
-        setup += 0.33 * ns * nonzeros * nonzeros / rows;
-    } else if (kind.name == polynomial) {  // products with the matrix as it is stored, and vectors between them
-        constexpr double products = 4, steps = 13, of_setup = 170, of_use = 30;
-        setup += steps * (parts.product + (sizes.ranks > 1 ? parts.reduction : 0)) + of_setup * parts.vector;
-        use = products * parts.product + of_use * parts.vector;
+        setup -= 40 * ns * nonzeros;
+    } else if (kind.incomplete == 1) {  // long rows meet each other more often
+        setup += 0.15 * ns * nonzeros * nonzeros / rows;
+    } else if (kind.name == polynomial) {  // the largest eigenvalue
+        constexpr double products = 14, vectors = 600;
+        setup += products * (parts.product + (sizes.ranks > 1 ? parts.reduction : 0)) + vectors * parts.vector;
     }
-    use *= kind.name == polynomial ? 1 : parts.columns;
+    if (kind.name == multigrid && sizes.ranks > 1) setup += between_ranks;
     if (kind.name == multigrid) use += parts.reduction;  // which its coarsest level waits for
     // Incomplete factors lean on the diagonal.
     if (kind.incomplete > 0 && structure.rows > 0)
@@ -246,6 +289,7 @@ std::vector<Expectation> expected_of_all(const std::vector<Way>& ways, const Str
     std::vector<Expectation> all;
     constexpr double enough_levels = 1000;
     for (const auto& [method, precond] : ways) {
+        if (method == "minres" && precond == "none" && sizes.constant_diagonal) continue;  // as jacobi is, then
         if (precond == multigrid && (!amg_is_built() || sizes.rows < enough_levels)) continue;
         if (precond == replicated && sizes.rows > most_replicated) continue;
         if (precond == "block_jacobi:lu" && sizes.rows > most_direct) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "stretto/sparse/structure.hpp"
@@ -24,6 +25,7 @@ struct Sizes {
     std::optional<double> difficulty = {};
     bool constant_diagonal = false;  ///< for which Jacobi's preconditioner does nothing
     double profile = 1e300;          ///< entries of L at most: from the first of a row to its diagonal, of a rank
+    double halo = 0;                 ///< rows of other ranks that a rank's rows couple with, at most
     std::optional<FactorCounts> factors = {};  ///< of one rank's rows and columns; nothing: assumed by the structure
 };
 
@@ -35,6 +37,9 @@ std::vector<Expectation> candidates(const Structure& structure, const Sizes& siz
 /// The same where CG found the matrix not to be definite.
 std::vector<Expectation> indefinite_candidates(const Structure& structure, const Sizes& sizes, const PartTimes& parts);
 
+/// Seconds of one use of a preconditioner on these sizes, without what it waits for; nothing: its bytes say more.
+std::optional<double> assumed_use(const Sizes& sizes, const PartTimes& parts, std::string_view precond);
+
 /// One block of complete factors for all: a direct solve.
 bool is_direct(const NextStep& step);
 
@@ -42,7 +47,8 @@ bool is_direct(const NextStep& step);
 double assumed_difficulty(const Structure& structure, const Sizes& sizes);
 
 /// How hard a system is of which this step would take so many iterations; nothing: such a step does not tell.
-std::optional<double> difficulty(const Structure& structure, const NextStep& step, double iterations);
+std::optional<double> difficulty(const Structure& structure, const Sizes& sizes, const NextStep& step,
+                                 double iterations);
 
 /// What a preconditioner is assumed to take, for a method of this family.
 Expectation expectation(const Structure& structure, const Sizes& sizes, const PartTimes& parts, const NextStep& step);

@@ -17,6 +17,8 @@
 namespace stretto {
 namespace {
 
+// What a direct solve takes that was not counted is known to a factor like this.
+constexpr double in_sight = 4;
 constexpr double usual_rtol = 1e-8;  // the tolerance is not known before a solve: what is mostly asked for
 
 /// Whether a method, or one that is still open, runs with a preconditioner.
@@ -49,11 +51,13 @@ const PartTimes& LinearSystem::Parts::times(int columns) {
     return choice.parts;
 }
 
-/// Seconds of one use of the preconditioner there is, by what it moves and waits for.
+/// Seconds of one use of the preconditioner there is, by what it moves and waits for, or what is known of its kind: a
+/// product that is quick for its few bytes has a bandwidth that others exceed.
 double LinearSystem::Parts::preconditioner_seconds() const {
     if (!preconditioner.get()) return 0;
-    return choice.parts.preconditioner(all_max(comm, preconditioner.bytes(choice.parts.columns))) +
-           preconditioner.reductions() * choice.parts.reduction;
+    const double moves = choice.parts.preconditioner(all_max(comm, preconditioner.bytes(choice.parts.columns)));
+    const auto known = choice.parts.of_machine ? std::nullopt : assumed_use(sizes, choice.parts, options.precond);
+    return std::min(moves, known.value_or(moves)) + preconditioner.reductions() * choice.parts.reduction;
 }
 
 /// What may solve the system, by all that is known of it; without what the methods asked for do not take.
@@ -76,7 +80,6 @@ void LinearSystem::Parts::try_and_count(std::vector<Expectation>& ranked) {
     double budget = options.trial_budget * ranked.front().seconds();
     if (comm.size() > 1) budget -= parts.reduction;  // what ranks have found out
     const auto direct = std::ranges::find_if(ranked, [](const Expectation& each) { return is_direct(each.step); });
-    constexpr double in_sight = 4;  // times what the best is expected to take
     const double counting = seconds_to_count(structure, sizes);
     const bool counts =
         direct != ranked.end() && direct->seconds() < in_sight * ranked.front().seconds() && counting < budget;
@@ -114,13 +117,16 @@ void LinearSystem::Parts::know_factors(const FactorCounts& factors) {
                                         entries / std::max(1.0, sizes.nonzeros)));
 }
 
-/// Collective. While an attempt runs: a symbolic factorisation, where a direct solve is left and it takes no more
-/// seconds.
-void LinearSystem::Parts::count_within(double seconds) {
-    const bool direct = std::ranges::any_of(choice.runners_up,
-                                            [](const Expectation& each) { return !each.left && is_direct(each.step); });
-    if (options.trial_budget == 0 || sizes.factors || !direct || seconds_to_count(structure, sizes) > seconds) return;
+/// Collective. While an attempt runs, the rest of which takes so many seconds: a symbolic factorisation, where a direct
+/// solve may be the quicker and it takes no more than `most`. Whether it was made.
+bool LinearSystem::Parts::count_within(double most, double rest) {
+    const bool direct = std::ranges::any_of(choice.runners_up, [&](const Expectation& each) {
+        return !each.left && is_direct(each.step) && each.seconds() < in_sight * rest;
+    });
+    if (options.trial_budget == 0 || sizes.factors || !direct || seconds_to_count(structure, sizes) > most)
+        return false;
     know_factors(of_all_ranks(comm, {.factors = count_factors(prepared->matrix()), .trial = {}}).factors);
+    return true;
 }
 
 /// The preconditioner, where it is left open.
@@ -204,7 +210,7 @@ const Expectation* LinearSystem::Parts::next_candidate() const {
 
 /// How hard the system is if the attempt that runs takes so many iterations; nothing: it does not tell.
 std::optional<double> LinearSystem::Parts::difficulty_by(double iterations) const {
-    return difficulty(structure, choice.expected.step, iterations);
+    return difficulty(structure, sizes, choice.expected.step, iterations);
 }
 
 /// What has not been tried is expected to take what a system so hard takes.
@@ -217,8 +223,9 @@ void LinearSystem::Parts::expect_of(std::optional<double> difficulty) {
     std::ranges::stable_sort(choice.runners_up, {}, &Expectation::seconds);
 }
 
-/// Collective. Makes the preconditioner of a candidate. False: it cannot be made.
+/// Collective. Makes the preconditioner of a candidate, for its method. False: it cannot be made.
 bool LinearSystem::Parts::make(Expectation& candidate) {
+    choice.method = candidate.step.method;
     try {
         options.precond = candidate.step.precond;
         preconditioner.set(nullptr);  // never two at a time

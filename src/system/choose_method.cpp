@@ -138,16 +138,23 @@ bool is_worth_a_look(const PartTimes& parts, double preconditioner) {
     return parts.reduction > little * (parts.product + preconditioner);
 }
 
-/// What an iteration takes, and what is outside of iterations.
-Expectation expected_of(const PartTimes& parts, const Row& row, double iteration, double iterations) {
+/// What an iteration takes, and what is outside of iterations. `seconds` are those of an iteration of a row.
+template <class Seconds>
+Expectation expected_of(const PartTimes& parts, const std::vector<Row>& rows, const Row& row, double iterations,
+                        Seconds&& seconds) {
     Expectation way;
     way.step.method = row.name;
-    way.iteration = iteration;
+    const double iteration = way.iteration = seconds(row);
     if (row.restart > 0 && iterations > row.restart) way.iteration += of_restart * parts.reduction / row.restart;
     way.iterations = iterations;
     // Of the last block part is done in vain; blocks wait once more at the start, and those in a pipeline of CG twice.
     const double before = row.block == 1 ? 0 : row.method->name == "pipelined_s_step_cg" ? 3 : 1;
     way.outside = (at_both_ends + before) * parts.reduction + parts.product + (row.block - 1) / 2 * iteration;
+    if (row.method->name == "deep_pipelined_cg") {  // what leads into it has one reduction in flight
+        const double lead = std::min(iterations, Options(Spec{}, row.method->options).number("warmup"));
+        const auto entry = std::ranges::find(rows, std::string_view("pipelined_cg"), &Row::name);
+        way.outside += lead * std::max(0.0, seconds(*entry) - iteration);
+    }
     return way;
 }
 
@@ -172,7 +179,8 @@ Expectation quickest_of_family(const PartTimes& parts, const std::string& classi
                                double iterations) {
     const auto& rows = rows_of(classic);
     const auto expected = [&](const auto& row) {
-        return expected_of(parts, row, about(parts, row, preconditioner), iterations);
+        return expected_of(parts, rows, row, iterations,
+                           [&](const Row& of) { return about(parts, of, preconditioner); });
     };
     auto best = expected(rows.front());  // the classic one
     const bool look = is_worth_a_look(parts, preconditioner) && !(classic == "gmres" && iterations < a_block);
@@ -200,13 +208,8 @@ std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string&
             return model ? iteration_seconds(parts, std::string(of.name), preconditioner)
                          : about(parts, of, preconditioner);
         };
-        auto way = expected_of(parts, row, seconds(row), iterations);
+        auto way = expected_of(parts, rows, row, iterations, seconds);
         way.step.precond = precond;
-        if (row.method->name == "deep_pipelined_cg") {  // what leads into it has one reduction in flight
-            const double lead = std::min(iterations, Options(Spec{}, row.method->options).number("warmup"));
-            const auto entry = std::ranges::find(rows, std::string_view("pipelined_cg"), &Row::name);
-            way.outside += lead * std::max(0.0, seconds(*entry) - way.iteration);
-        }
         ranked.push_back(std::move(way));
     }
     std::ranges::stable_sort(ranked, {}, &Expectation::seconds);

@@ -75,7 +75,7 @@ struct LinearSystem::Parts {
     std::vector<Expectation> candidates_now() const;
     void try_and_count(std::vector<Expectation>& ranked);
     void know_factors(const FactorCounts& factors);
-    void count_within(double seconds);
+    bool count_within(double most, double rest);
     void choose_progress();
     std::optional<double> difficulty_by(double iterations) const;
     void expect_of(std::optional<double> difficulty);

@@ -60,7 +60,7 @@ double seconds_to_count(const Structure& structure, const Sizes& sizes) {
 
 void look_at_rows(const CsrMatrix<double>& A, Sizes& sizes) {
     struct Seen {
-        double least = INFINITY, most = -INFINITY, profile = 0;
+        double least = INFINITY, most = -INFINITY, profile = 0, halo = 0;
     } seen;
     for (const double value : A.diagonal()) {
         seen.least = std::min(seen.least, value);
@@ -68,11 +68,13 @@ void look_at_rows(const CsrMatrix<double>& A, Sizes& sizes) {
     }
     for (Index i = 0; i < A.local_rows(); ++i)
         if (const auto columns = A.row(i).columns; !columns.empty()) seen.profile += std::max(0, i - columns.front());
+    seen.halo = A.halo_rows();
     const auto all = all_gather(A.comm(), seen);
     const double least = std::ranges::min(all, {}, &Seen::least).least,
                  most = std::ranges::max(all, {}, &Seen::most).most;
     sizes.constant_diagonal = least == most && least != 0;
     sizes.profile = std::ranges::max(all, {}, &Seen::profile).profile;
+    sizes.halo = std::ranges::max(all, {}, &Seen::halo).halo;
 }
 
 FactorCounts count_factors(const CsrMatrix<double>& A) {
