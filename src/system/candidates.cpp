@@ -110,11 +110,11 @@ double slope(const Structure& structure, const Kind& kind, int ranks) {
         return !structure.has_hubs() ? 0 : structure.sum_share > grounded ? few : many;
     }
     if (kind.incomplete == 0) return kind.plain;
-    const double part = kind.incomplete * incomplete_part(structure),
-                 factors = kind.incomplete < 1 ? std::max(exact_along_lines, part) : part;
-    constexpr double a_cut = 0.08;  // in two, of what couples blocks
-    const double cuts = kind.name == overlapping ? 0 : a_cut * std::log2(ranks);
-    return std::min(1.0, kind.plain + factors + cuts);
+    const double part = incomplete_part(structure), factors = kind.incomplete * part;
+    // Of what couples blocks, which complete factors of each would leave as well.
+    const double cut = kind.name == overlapping ? 0 : kind.incomplete < 1 ? 0.4 : 0.17;
+    return std::min(1.0, kind.plain + (kind.incomplete < 1 ? std::max(exact_along_lines, factors) : factors) +
+                             cut * part * std::log2(ranks));
 }
 
 /// Iterations of CG with Jacobi's preconditioner, by the points along a side of a grid, more where they couple along
