@@ -149,12 +149,12 @@ def beside(study, file, ranks, latency, ways):
     return {"latency": latency, "load": load, "auto": auto, "best": min(solved, key=lambda each: each["seconds"], default=None)}
 
 
-def once_more(study, file, ranks, each):
+def once_more(study, file, ranks, each, program):
     """Auto and the best choice of a case in turn, by the program that there is now."""
     load = os.getloadavg()[0]
     known = [{**each["best"], "asked": each["best"]["method"]}] if each["best"] else []
     auto, *best = in_turn(study, file, ranks, each["latency"], [{"asked": "auto", "precond": "auto"}, *known])
-    return {"latency": each["latency"], "load": load, "auto": auto, "best": best[0] if best else None, "again": study.stretto.about()}
+    return {"latency": each["latency"], "load": load, "auto": auto, "best": best[0] if best else None, "again": program}
 
 
 def measure_again(study):
@@ -168,7 +168,7 @@ def measure_again(study):
             file = real[0] if real else hints.problem(record["problem"], folder)
             for k, each in enumerate(record["timed"]):
                 if each.get("again") != now:
-                    record["timed"][k] = once_more(study, file, record["ranks"], each)
+                    record["timed"][k] = once_more(study, file, record["ranks"], each, now)
                     study.save()
                 if time.monotonic() > end:
                     return False
@@ -267,7 +267,8 @@ def report(data):
             "ratio": lambda row: bold(f"{row['ratio']:.2f}", row["ratio"] > 2) if row["ratio"] else "–"}
     changed = sum(bool(row["auto"].get("changes")) for row in found)
     loads = [each["load"] for each in found]
-    again = AGAIN.format(machine.line(data["again"])) if data.get("again") else ""
+    programs = ", ".join(sorted({each["again"] for each in found if each.get("again")}))
+    again = AGAIN.format(machine.line({**data["again"], "Stretto": programs})) if data.get("again") else ""
     return {"facts": machine.line(data["facts"]), "again": again, "load": text.spread(loads) if loads else "–",
             "cases": f"{len(found)}", "problems": f"{len({each['problem'] for each in found})}",
             "mean": f"{mean(ratios):.2f}" if ratios else "–", "worst": f"{max(ratios):.2f}" if ratios else "–",
