@@ -189,4 +189,5 @@ def report(data):
                                    said(rows, "convert", "Stretto", "`convert` beside Stretto alone", GOAL)]),
             "arguments": points(f"{pathlib.Path(source).stem}: `{text}`" for source, text in (ICE, CAVITY)),
             "said newton": points(said(sequence["rows"], how, "PETSc", f"`{how}`", 1) for how in MATRIX) if sequence else "",
+            "newton facts": f"{machine.line(sequence['facts'])}; medians of {sequence['rounds']} rounds" if sequence else "Not measured yet",
             "newton": newton_table(sequence) if sequence else "Not measured yet."}, {}
