@@ -158,7 +158,7 @@ Steps next_steps(const Structure& structure, const Tried& tried, double rtol, in
     // What was tried may be a step of another way to see the matrix, where it was found not to be definite.
     const auto main = choices(structure, tried.ranks);
     const auto other = structure.symmetric() ? scaled(structure, indefinite(structure, tried.ranks)) : Steps{};
-    const bool not_definite = result.status == Status::indefinite_matrix ||
+    const bool not_definite = tried.not_definite || result.status == Status::indefinite_matrix ||
                               result.status == Status::indefinite_preconditioner ||
                               (place(main, tried) < 0 && place(other, tried) >= 0);
     const auto& ladder = not_definite && !other.empty() ? other : main;

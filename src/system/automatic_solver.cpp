@@ -9,6 +9,7 @@
 #include "candidates.hpp"
 #include "local_trial.hpp"
 #include "moved_checkpoint.hpp"
+#include "stretto/comm/default_threads.hpp"
 #include "stretto/driver/registry.hpp"
 
 namespace stretto {
@@ -21,6 +22,7 @@ constexpr double worth_leaving = 1.5, had_its_time = 0.15;
 // is begun, of what it is assumed to take.
 constexpr double of_the_past = 0.35, of_the_rest = 0.2, of_its_time = 0.3;
 constexpr int first_look = 8;
+constexpr double worth_timing = 2e-3;  // seconds
 
 std::string in_words(const NextStep& step) { return fmt::format("{} with {}", step.method, step.precond); }
 
@@ -39,7 +41,7 @@ public:
         if (from_ < 0) {
             from_ = info.iteration;
             first_ = half_ = best_ = info.relative_residual;
-            start_ = Clock::now();
+            start_ = seconds_on_core();
         }
         const int k = info.iteration - from_;
         best_ = std::min(best_, info.relative_residual);
@@ -72,19 +74,22 @@ private:
         return monitor(told);
     }
 
-    /// What an iteration takes, in the mean over ranks, which is on its way from one look to the next. A machine that
-    /// is given is believed, for choices to be the same every time.
+    /// Until now, without what this process was ready for a core and had none: then the other attempt had none, too.
+    double seconds_on_core() const {
+        return timed_ ? to_seconds(Clock::now().time_since_epoch()) - waited_for_core() : 0;
+    }
+
+    /// What an iteration takes, in the mean over ranks, which is on its way from one look to the next.
     void time(int k) {
-        const auto& parts = of_.parts_->choice.parts;
-        if (parts.of_machine || (timed_at_ > 0 && (k - timed_at_) * now_.iteration < parts.reduction)) return;
+        if (!timed_ || (timed_at_ > 0 && (k - timed_at_) * now_.iteration < of_.parts_->choice.parts.reduction)) return;
         if (timed_at_ > 0) {
             timing_.wait();
-            constexpr double most = 3;  // a machine that is busy is so for the other, too
+            constexpr double most = 3;  // beside what is expected
             const double seconds = all_ / of_.parts_->comm.size() / timed_at_;
             iteration_ = std::clamp(seconds, now_.iteration / most, most * now_.iteration);
         }
         timed_at_ = k;
-        mine_ = to_seconds(Clock::now() - start_);
+        mine_ = seconds_on_core() - start_;
         timing_ = of_.parts_->comm.start_sum({&mine_, 1}, {&all_, 1});
     }
 
@@ -123,8 +128,9 @@ private:
     bool again_;
     double first_ = 1, half_ = 1, best_ = 1;  // residuals: the first, the least at the last look, the least
     int from_ = -1, half_at_ = 0, next_look_ = first_look;  // iterations
-    Clock::time_point start_;
-    double mine_ = 0, all_ = 0, iteration_ = now_.iteration;  // seconds
+    // A machine that is given is believed, for choices to be the same every time.
+    bool timed_ = !of_.parts_->choice.parts.of_machine && now_.iterations * now_.iteration > worth_timing;
+    double start_ = 0, mine_ = 0, all_ = 0, iteration_ = now_.iteration;  // seconds
     int timed_at_ = 0;
     Pending timing_;
     bool left_ = false;

@@ -98,6 +98,7 @@ void LinearSystem::Parts::try_and_count(std::vector<Expectation>& ranked) {
     const auto [factors, trial] = of_all_ranks(comm, mine);
     if (counts) know_factors(factors);
     if (tries && trial.indefinite) {
+        not_definite = true;
         choice.trials.emplace_back("not definite: a few iterations of CG on the rows of a rank show it");
         ranked = indefinite_candidates(structure, sizes, parts);
         return;
@@ -197,7 +198,10 @@ void LinearSystem::Parts::choose_method_of_family(double seconds) {
     choice.method = choice.expected.step.method = first.step.method;
     choice.expected.iteration = first.iteration;
     choice.expected.outside = first.outside;
-    choice.reasons = {choice.why, why_method(choice.parts, choice.method, seconds)};
+    const auto of_method = why_method(choice.parts, choice.method, seconds);
+    if (!chosen_precond) choice.why = of_method;
+    choice.reasons = {choice.why};
+    if (chosen_precond) choice.reasons.push_back(of_method);
     choice.reasons.insert(choice.reasons.end(), choice.trials.begin(), choice.trials.end());
 }
 
@@ -238,12 +242,17 @@ bool LinearSystem::Parts::make(Expectation& candidate) {
     }
 }
 
-/// Leaves what CG is for out of what is to be tried, and takes in what stands a matrix that is not definite.
+/// Leaves what is for definite matrices out of what is to be tried, also once more, and takes in what stands others.
 void LinearSystem::Parts::expect_indefinite() {
+    not_definite = true;
     auto& others = choice.runners_up;
-    std::erase_if(others, [](const Expectation& each) {
-        return !each.left && find_method(parse_spec(each.step.method).name).needs == Needs::positive_definite;
-    });
+    const auto is_for_definite = [](const NextStep& step) {
+        return find_method(parse_spec(step.method).name).needs == Needs::positive_definite ||
+               step.precond.find("cholesky") != std::string::npos || step.precond.find("ic0") != std::string::npos;
+    };
+    std::erase_if(others, [&](const Expectation& each) { return !each.left && is_for_definite(each.step); });
+    for (auto& each : others)
+        if (each.ended == name(Status::interrupted) && is_for_definite(each.step)) each.ended = "A is not definite";
     const auto known = [&](const NextStep& step) {
         return std::ranges::any_of(others, [&](const Expectation& other) {
             return other.step.method == step.method && other.step.precond == step.precond;

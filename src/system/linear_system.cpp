@@ -288,6 +288,7 @@ void LinearSystem::follow(DistributedRows matrix) {
     auto& parts = *parts_;
     check_rows(parts.comm, matrix.partition, matrix.rows);
     parts.complete = false;
+    parts.not_definite = false;
     parts.look(matrix);
     parts.take(matrix);
     parts.prepared->update(std::move(matrix), parts.structure.symmetric());

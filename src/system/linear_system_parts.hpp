@@ -100,10 +100,11 @@ struct LinearSystem::Parts {
     CurrentPreconditioner preconditioner;
     int threads = 1;  // of this rank; options.threads are parts
     double precond_seconds = 0;
-    double busy = 0;       // cores that other programs kept busy when the number of threads was chosen
-    int updates = 0;       // of the values
-    int solves = 0;        // with the values there are
-    bool complete = true;  // false: an update of the values broke off
+    bool not_definite = false;  // as an attempt or a trial found
+    double busy = 0;            // cores that other programs kept busy when the number of threads was chosen
+    int updates = 0;            // of the values
+    int solves = 0;             // with the values there are
+    bool complete = true;       // false: an update of the values broke off
 };
 
 }  // namespace stretto

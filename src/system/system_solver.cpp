@@ -86,6 +86,7 @@ std::vector<NextStep> SystemSolver::next() const {
     if (automatic_) {
         tried.method = parts_->choice.method;
         tried.precond = parts_->choice.precond;
+        tried.not_definite = parts_->not_definite;
     }
     tried.repaired = parts_->preconditioner.get() && parts_->preconditioner.repaired();
     return last_ ? next_steps(parts_->structure, tried, options_.rtol, options_.max_iterations, *last_)

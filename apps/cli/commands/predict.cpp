@@ -121,12 +121,14 @@ private:
                             what, comm_.size(), ranks, nodes_.front() * ranks, nodes_.front()));
     }
 
-    void check_rows() const {
+    void check_rows() {
         if (!has_network(machine_file_) && (nodes_.back() > 1 || machine_.ranks_per_node > 1))
             throw InputError(
                 fmt::format("--machine {}: it was measured on one rank and has no network; ask for --nodes 1, "
                             "or measure it on several: mpirun -n 2 stretto machine {}",
                             arguments_.machine, arguments_.machine));
+        const auto too_many = [this](int p) { return Global{p} * machine_.ranks_per_node > matrix_.rows(); };
+        if (arguments_.nodes.empty() && !too_many(nodes_.front())) std::erase_if(nodes_, too_many);
         for (const int p : nodes_)
             if (const auto ranks = Global{p} * machine_.ranks_per_node; ranks > matrix_.rows())
                 throw InputError(fmt::format("--nodes {}: {} has {} rows for {} ranks; ask for fewer nodes", p,

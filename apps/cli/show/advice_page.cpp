@@ -22,7 +22,8 @@ std::string seconds(double value) {
 }
 
 std::string row_of(const Expectation& way) {
-    if (way.trial == 0) return fmt::format("  {:<48} cannot be made: {}", way.step.precond, way.ended);
+    if (way.from != Expectation::From::trial)
+        return fmt::format("  {:<48} cannot be made: {}", way.step.precond, way.ended);
     std::string text =
         fmt::format("  {:<48} {:>10} {:>12} {:>9} {:>10.1e} {:>11}", way.step.precond, seconds(way.setup),
                     seconds(way.iteration), way.trial, way.residual, seconds(way.seconds()));

@@ -15,6 +15,7 @@ struct Tried {
     int ranks = 1;
     bool repaired = false;            ///< the preconditioner's set-up met pivots it could not divide by
     std::string null_space = "auto";  ///< as given to SystemOptions
+    bool not_definite = false;        ///< an attempt before found A not to be definite
 };
 
 /// What to solve with, for this structure and so many ranks: the first is what to begin with, each of the others what
