@@ -131,7 +131,8 @@ def newton(study):
                     its = [int(k) for k in re.findall(r"Linear solve .* iterations (\d+)", out)]
                     found[who] |= {"steps": len(its), "iterations": sum(its)}
                     found[who]["seconds"].append(float(re.search(r"^KSPSolve +\d+ +[\d.]+ +(\S+)", out, re.MULTILINE)[1]))
-            rows.append({"example": source, "arguments": text, "ranks": ranks, "method": method, "type": kind, **found})
+            rows.append({"example": source, "arguments": text, "ranks": ranks, "method": method, "type": kind,
+                         "program": study.stretto.about(), **found})
             study.save()
             study.say(f"{source}, {method}, {plural(ranks, 'rank')}")
     return part
@@ -179,6 +180,12 @@ def said(rows, one, other, name, goal):
             f"which {len(rows) - len(above)} of {len(rows)} are" + (f", and not {listed(above)}." if above else "."))
 
 
+def facts_of(sequence):
+    """What its rows depend on, which may be of several programs."""
+    programs = ", ".join(sorted({row["program"] for row in sequence["rows"]}))
+    return f"{machine.line({**sequence['facts'], 'Stretto': programs})}; medians of {sequence['rounds']} rounds"
+
+
 def report(data):
     straight, sequence = data["linear"], data.get("newton")
     rows = straight["rows"]
@@ -189,5 +196,5 @@ def report(data):
                                    said(rows, "convert", "Stretto", "`convert` beside Stretto alone", GOAL)]),
             "arguments": points(f"{pathlib.Path(source).stem}: `{text}`" for source, text in (ICE, CAVITY)),
             "said newton": points(said(sequence["rows"], how, "PETSc", f"`{how}`", 1) for how in MATRIX) if sequence else "",
-            "newton facts": f"{machine.line(sequence['facts'])}; medians of {sequence['rounds']} rounds" if sequence else "Not measured yet",
+            "newton facts": facts_of(sequence) if sequence else "Not measured yet",
             "newton": newton_table(sequence) if sequence else "Not measured yet."}, {}

@@ -7,8 +7,8 @@
 namespace stretto::petsc {
 namespace {
 
-// Iterations of the last solve. A conversion takes the time of about a hundred of PETSc's products, new values that of
-// fifteen, and a product of ours saves a third of one.
+// Iterations of the last solve. A conversion takes the time of about a hundred of PETSc's products. New values take
+// more than they save in solves of 68 iterations, and less in those of 215 (docs/measured/petsc.md: ex48 and ex19).
 constexpr int pays_once = 10, pays_each_time = 150;
 
 PetscLogEvent event() {

@@ -31,6 +31,8 @@ refused "a trial of the published model" "--trial and --published exclude each o
 refused "a trial on other ranks" "--trial times the ranks of this run, 1: the machine has 16 per node; start 16 for --nodes 1" $one --nodes 1 --trial
 refused "a measurement on several nodes" "--measure times the ranks of this run" $one --nodes 1,2 --measure
 
+check "nobody asks for nodes without rows" solves 1 predict poisson2d:100 --methods cg --json few.json
+check "as many as have some" holds few.json 'max(p["nodes"] for p in r["points"]) == 512'
 check "a prediction" solves 1 predict poisson2d:1000 --machine lomonosov --nodes 1..1024 --gamma 1 --published \
   --methods bicgstab improved_bicgstab pipelined_bicgstab --json p.json
 check "says the formula" says out '^T\(bicgstab\) = 18 T_vec \+ 2 T_SpMV \+ T_G\(24m\) \+ 2 T_G\(8m\)$'

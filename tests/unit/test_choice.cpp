@@ -216,7 +216,8 @@ TEST(Choice, CountsFactorsWhileAnAttemptGetsNowhere) {
     EXPECT_EQ(counted(), 0);
     std::vector<double> b(static_cast<std::size_t>(system.local_rows()), 1), x(b.size());
     system.solve(b, x, {.method = "auto", .max_iterations = 400});
-    EXPECT_EQ(counted(), comm.size() == 1 ? 1 : counted());  // overlapping blocks may come before a direct solve
+    EXPECT_LE(counted(), 1);
+    if (comm.size() == 1) EXPECT_EQ(counted(), 1);  // else overlapping blocks may come before a direct solve
     for (const auto& trial : system.choice().trials) EXPECT_EQ(trial, broadcast(comm, trial, 0));
 }
 

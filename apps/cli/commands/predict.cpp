@@ -130,9 +130,9 @@ private:
         const auto too_many = [this](int p) { return Global{p} * machine_.ranks_per_node > matrix_.rows(); };
         if (arguments_.nodes.empty() && !too_many(nodes_.front())) std::erase_if(nodes_, too_many);
         for (const int p : nodes_)
-            if (const auto ranks = Global{p} * machine_.ranks_per_node; ranks > matrix_.rows())
+            if (too_many(p))
                 throw InputError(fmt::format("--nodes {}: {} has {} rows for {} ranks; ask for fewer nodes", p,
-                                             arguments_.problem, matrix_.rows(), ranks));
+                                             arguments_.problem, matrix_.rows(), Global{p} * machine_.ranks_per_node));
     }
 
     std::vector<std::string> methods_asked() const {
