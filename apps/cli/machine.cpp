@@ -46,6 +46,9 @@ MachineFile::MachineFile(const Comm& comm, std::string path, const std::string& 
             const bool good = all_.is_object() && all_.contains("stretto_machine") && all_["stretto_machine"] == 1 &&
                               all_.contains("configurations") && all_["configurations"].is_array();
             if (!good) throw InputError(path_ + " is not a machine file");
+        } else if (!path_.ends_with(".json")) {
+            throw InputError(
+                fmt::format("there is no machine file '{}'; what is measured can be kept in {}.json", path_, path_));
         }
         auto& configurations = all_["configurations"];
         for (auto& each : configurations) {

@@ -13,7 +13,8 @@
 /// Without a path it remembers nothing. Only rank 0 touches the file.
 class MachineFile {
 public:
-    /// Collective. Throws stretto::InputError where the file is there and is none.
+    /// Collective. Throws stretto::InputError where the file is there and is none, and where one that is to be made is
+    /// not called FILE.json.
     MachineFile(const stretto::Comm& comm, std::string path, const std::string& emulated_latency);
 
     /// Collective. What an earlier run found.

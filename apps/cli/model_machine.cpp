@@ -49,12 +49,14 @@ bool has_network(const json& machine) {
 
 int network_measured_to(const json& machine) { return machine.value("network_measured_to", 0); }
 
-std::optional<KnownMachine> known_machine(const Comm& comm, const std::string& path) {
+std::optional<KnownMachine> known_machine(const Comm& comm, const std::string& path, bool or_kept) {
     std::string text;
     agree(comm, [&] {
         if (path.empty() || comm.rank() != 0) return;
         const json file = json::parse(std::ifstream(path), nullptr, false);
-        if (file.is_object() && file.contains("parameters")) text = read_machine(path, {}).dump();
+        const bool kept = file.is_object() && file.contains("stretto_machine");
+        if (or_kept && (kept || (!std::filesystem::exists(path) && path.ends_with(".json")))) return;
+        text = read_machine(path, {}).dump();
     });
     text = broadcast(comm, text, 0);
     if (text.empty()) return {};

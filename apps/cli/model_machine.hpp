@@ -20,6 +20,6 @@ int network_measured_to(const nlohmann::ordered_json& machine);
 
 /// Whether there is one: `stretto machine` on one rank has none to measure.
 bool has_network(const nlohmann::ordered_json& machine);
-/// Collective. The machine of a file that `stretto machine` wrote; nothing where the path is empty or the file is
-/// another or not there. Throws stretto::InputError where it has bad parameters.
-std::optional<stretto::KnownMachine> known_machine(const stretto::Comm& comm, const std::string& path);
+/// Collective. The machine of this name, or of a file that `stretto machine` wrote; nothing where no path is given, or,
+/// with `or_kept`, that of a MachineFile, there or to be made. Throws stretto::InputError where it is none of these.
+std::optional<stretto::KnownMachine> known_machine(const stretto::Comm& comm, const std::string& path, bool or_kept);

@@ -138,13 +138,17 @@ int solve_methods(const Comm& comm, const SolveArguments& arguments, std::span<c
 
 ChosenProgress choose_progress(MpiComm& mpi, Comm& comm, const AnyOperator<double>& A, Index rows, bool preconditioned,
                                const CommArguments& arguments, std::span<const AskedMethod> methods, int columns) {
+    MachineFile machine(comm, arguments.machine, arguments.latency);
     if (arguments.progress_mode != "auto" || comm.size() == 1 || std::ranges::none_of(methods, [&](const auto& each) {
             return each.method && hides(*each.method, preconditioned);
         })) {
         if (arguments.machine.empty()) return {};
-        return {{}, fmt::format("{}: not read, for there is no progress mode to choose", arguments.machine)};
+        return {
+            {},
+            fmt::format("{}: not read, for there is no progress mode to choose (auto chooses by what stretto machine "
+                        "writes)",
+                        arguments.machine)};
     }
-    MachineFile machine(comm, arguments.machine, arguments.latency);
     auto found = machine.probe();
     const bool known = found.has_value();
     if (!known) {

@@ -165,10 +165,14 @@ json read_machine(const std::string& name, const std::vector<std::string>& setti
                     own / "../share/stretto/machines" / (name + ".json"), own / "share/machines" / (name + ".json")});
     if (!found)
         throw InputError(
-            fmt::format("there is no machine '{}': cori, tsubame2, lomonosov, lomonosov2 or a JSON file", name));
+            fmt::format("there is no machine '{}': cori, tsubame2, lomonosov, lomonosov2 or a JSON file, as stretto "
+                        "machine writes it",
+                        name));
     json machine;
     try {
         machine = json::parse(std::ifstream(*found));
+        if (!machine.is_object() || !machine.contains("parameters"))
+            throw InputError(found->string() + " is not a machine file: it has no parameters");
         check(machine, found->string());
     } catch (const json::exception& error) {
         throw InputError(fmt::format("{} is not a machine file: {}", found->string(), error.what()));

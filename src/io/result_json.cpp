@@ -106,6 +106,7 @@ std::string RunInfo::command(const NextStep& step) const {
             text += fmt::format(" {} {}", name, value);
     };
     for (const auto& [name, value] : options) add(name, value);
+    if (!latency.empty()) add("--emulate-latency", latency);
     const SolveOptions usual;
     if (rtol != usual.rtol) add("--rtol", fmt::format("{:g}", rtol));
     if (atol != usual.atol) add("--atol", fmt::format("{:g}", atol));

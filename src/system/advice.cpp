@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 #include "stretto/core/spec.hpp"
 #include "stretto/precond/table.hpp"
@@ -163,13 +165,21 @@ Steps next_steps(const Structure& structure, const Tried& tried, double rtol, in
                               (place(main, tried) < 0 && place(other, tried) >= 0);
     const auto& ladder = not_definite && !other.empty() ? other : main;
     const auto at = place(ladder, tried);
-    for (std::size_t i = static_cast<std::size_t>(at + 1); i < ladder.size(); ++i) steps.push_back(ladder[i]);
+    const auto had = [&](const NextStep& step) {
+        return std::ranges::any_of(tried.before, [&](const NextStep& before) {
+            return place({step}, {.method = before.method,
+                                  .precond = before.precond,
+                                  .prepare = tried.prepare,
+                                  .ranks = tried.ranks}) == 0;
+        });
+    };
+    std::copy_if(ladder.begin() + (at + 1), ladder.end(), std::back_inserter(steps), std::not_fn(had));
     // Where pivots vanished, more of the same kind will not help: the whole matrix at once may.
     if (tried.repaired) std::ranges::stable_sort(steps, {}, [](const NextStep& step) { return step.one_rank ? 0 : 1; });
     constexpr double apart = 10;
     if (at + 1 == std::ssize(ladder) && tried.prepare.empty() && structure.row_spread > apart)
         steps.push_back({tried.method, tried.precond, "equilibrate", {}, false, "rows and columns of one size"});
-    if (result.status == Status::max_iterations && residual < 0.1)
+    if (result.status == Status::max_iterations && (residual < 0.1 || steps.empty()))
         steps.push_back(longer(tried, max_iterations, residual));
     if (steps.size() > most_steps) steps.resize(most_steps);
     return steps;

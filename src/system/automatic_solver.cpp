@@ -32,7 +32,9 @@ std::string in_words(const NextStep& step) { return fmt::format("{} with {}", st
 class AutomaticSolver::Watch {
 public:
     Watch(const AutomaticSolver& of, bool others, int before, bool again)
-        : of_(of), now_(of.parts_->choice.expected), others_(others), before_(before), again_(again) {}
+        : of_(of), now_(of.parts_->choice.expected), others_(others), before_(before), again_(again) {
+        if (of.ran_ > 0) now_.iterations = of.ran_;
+    }
 
     /// The monitor of the attempt.
     bool operator()(IterationInfo info) {
@@ -122,7 +124,7 @@ private:
     }
 
     const AutomaticSolver& of_;
-    const Expectation now_;
+    Expectation now_;
     bool others_;
     int before_;
     bool again_;
@@ -148,7 +150,10 @@ void AutomaticSolver::set_tolerances(double rtol, double atol, int max_iteration
     solver_.reset();
 }
 
-void AutomaticSolver::forget() { solver_.reset(); }
+void AutomaticSolver::forget() {
+    solver_.reset();
+    ran_ = 0;
+}
 
 /// A solver for what is chosen now.
 void AutomaticSolver::make(int iterations_left, bool zero_guess) {
@@ -179,8 +184,7 @@ const Result& AutomaticSolver::solve(MultiVector<const double> b, MultiVector<do
             make(options_.max_iterations - total_.iterations, options_.zero_guess && attempts == 1);
         const Result& result = transposed ? solver_->solve_transposed(b, x) : solver_->solve(b, x);
         watch_->end();
-        choice.expected.from = Expectation::From::run;
-        choice.expected.iterations = result.iterations;
+        ran_ = result.iterations;
         const bool asked_to_stop = result.status == Status::interrupted && !watch_->left();
         const auto status = result.status;
         const double residual = result.relative_residual();
@@ -194,7 +198,8 @@ const Result& AutomaticSolver::solve(MultiVector<const double> b, MultiVector<do
         std::string change = watch_->left()
                                  ? watch_->why()
                                  : fmt::format("{} ended as {} at {:.1e}", in_words(choice), name(status), residual);
-        if (!parts_->take_next(status, options_.method)) break;
+        if (!parts_->take_next(status, ran_, options_.method)) break;
+        ran_ = 0;
         total_.events.push_back({total_.iterations, fmt::format("{}: going on with {}", change, in_words(choice))});
         choice.changes.push_back(total_.events.back().text);
     }

@@ -35,6 +35,7 @@ private:
     std::optional<Solver<double>> solver_;
     std::unique_ptr<Watch> watch_;
     Result total_;
+    int ran_ = 0;  // iterations of the last attempt with what is chosen; 0: none yet
 };
 
 }  // namespace stretto

@@ -57,7 +57,12 @@ double LinearSystem::Parts::preconditioner_seconds() const {
     if (!preconditioner.get()) return 0;
     const double moves = choice.parts.preconditioner(all_max(comm, preconditioner.bytes(choice.parts.columns)));
     const auto known = choice.parts.of_machine ? std::nullopt : assumed_use(sizes, choice.parts, options.precond);
-    return std::min(moves, known.value_or(moves)) + preconditioner.reductions() * choice.parts.reduction;
+    return std::min(moves, known.value_or(moves)) + preconditioner_reductions() * choice.parts.reduction;
+}
+
+/// Its own in one use, which nothing hides.
+int LinearSystem::Parts::preconditioner_reductions() const {
+    return preconditioner.get() ? preconditioner.reductions() : 0;
 }
 
 /// What may solve the system, by all that is known of it; without what the methods asked for do not take.
@@ -148,7 +153,7 @@ void LinearSystem::Parts::choose() {
     choice.seconds = all_max(comm, to_seconds(Clock::now() - start));
     if (make(choice.expected)) return;
     const std::string refused = choice.expected.ended;
-    if (!take_next(Status::breakdown, std::string(automatic))) throw InputError(refused);
+    if (!take_next(Status::breakdown, 0, std::string(automatic))) throw InputError(refused);
 }
 
 /// Collective. How reductions advance behind work, where the solve is expected to wait for them so long that to find
@@ -180,7 +185,7 @@ void LinearSystem::Parts::settle(std::string& method, int columns) {
     const double seconds = preconditioner_seconds();
     if (!open) {
         method = choice.method = with_depth(choice.parts, method, seconds);
-        choice.why = why_method(choice.parts, method, seconds);
+        choice.why = why_method(choice.parts, method, seconds, preconditioner_reductions());
         choice.reasons = {choice.why};
         return;
     }
@@ -198,7 +203,7 @@ void LinearSystem::Parts::choose_method_of_family(double seconds) {
     choice.method = choice.expected.step.method = first.step.method;
     choice.expected.iteration = first.iteration;
     choice.expected.outside = first.outside;
-    const auto of_method = why_method(choice.parts, choice.method, seconds);
+    const auto of_method = why_method(choice.parts, choice.method, seconds, preconditioner_reductions());
     if (!chosen_precond) choice.why = of_method;
     choice.reasons = {choice.why};
     if (chosen_precond) choice.reasons.push_back(of_method);
@@ -227,19 +232,22 @@ void LinearSystem::Parts::expect_of(std::optional<double> difficulty) {
     std::ranges::stable_sort(choice.runners_up, {}, &Expectation::seconds);
 }
 
-/// Collective. Makes the preconditioner of a candidate, for its method. False: it cannot be made.
+/// Collective. Makes the preconditioner of a candidate, for its method. False: it cannot be made. What it takes is
+/// added to what others took.
 bool LinearSystem::Parts::make(Expectation& candidate) {
     choice.method = candidate.step.method;
+    candidate.ended.clear();
+    const double before = precond_seconds;
+    const auto start = Clock::now();
     try {
         options.precond = candidate.step.precond;
         preconditioner.set(nullptr);  // never two at a time
         make_preconditioner();
-        candidate.setup = all_max(comm, precond_seconds);
-        return true;
     } catch (const InputError& error) {
         candidate.ended = error.what();
-        return false;
     }
+    precond_seconds = before + to_seconds(Clock::now() - start);
+    return candidate.ended.empty();
 }
 
 /// Leaves what is for definite matrices out of what is to be tried, also once more, and takes in what stands others.
@@ -263,20 +271,19 @@ void LinearSystem::Parts::expect_indefinite() {
     std::ranges::stable_sort(others, {}, &Expectation::seconds);
 }
 
-/// Collective. Takes the next candidate for a method, after an attempt that ended so; when there is none, one that was
-/// left for its rate. False: nothing is left.
-bool LinearSystem::Parts::take_next(Status ended, const std::string& method) {
+/// Collective. Takes the next candidate for a method, after an attempt of so many iterations that ended so; when there
+/// is none, one that was left for its rate. False: nothing is left.
+bool LinearSystem::Parts::take_next(Status ended, int iterations, const std::string& method) {
     if (!chosen_precond) return false;
     if (ended == Status::indefinite_matrix || ended == Status::indefinite_preconditioner) expect_indefinite();
     auto past = choice.expected;
     past.left = true;
+    past.from = Expectation::From::run;
+    past.iterations = iterations;
     past.ended = name(ended);
-    const double before = precond_seconds;
     const auto take = [&](Expectation& each) {
         each.left = true;
         if (!suits(method, each.step.precond) || !make(each)) return false;
-        precond_seconds += before;
-        choice.seconds += each.setup;
         std::swap(each, past);
         choice.expected = past;
         choice.expected.left = false;
@@ -292,9 +299,7 @@ bool LinearSystem::Parts::take_next(Status ended, const std::string& method) {
     for (auto& each : choice.runners_up)
         if (!each.left && take(each)) return true;
     for (auto& each : choice.runners_up) {
-        if (each.ended != name(Status::interrupted)) continue;
-        each.ended = "left, and taken up again";
-        if (take(each)) return true;
+        if (each.ended == name(Status::interrupted) && take(each)) return true;
     }
     if (!preconditioner.get()) (void)make(choice.expected);
     return false;

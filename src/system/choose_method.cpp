@@ -216,8 +216,11 @@ std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string&
     return ranked;
 }
 
-std::string why_method(const PartTimes& parts, const std::string& chosen, double preconditioner) {
-    const std::string with = preconditioner > 0 ? fmt::format(" and preconditioner {}", time(preconditioner)) : "";
+std::string why_method(const PartTimes& parts, const std::string& chosen, double preconditioner, int own_reductions) {
+    std::string with = preconditioner > 0 ? fmt::format(" and preconditioner {}", time(preconditioner)) : "";
+    if (own_reductions > 0)
+        with += fmt::format(" (with {} of its own, which nothing hides)",
+                            own_reductions == 1 ? "a reduction" : fmt::format("{} reductions", own_reductions));
     const std::string start =
         fmt::format("reduction {}, product {}{}: ", time(parts.reduction), time(parts.product), with);
     const auto [spec, found, options, single] = choose_method(chosen);
@@ -227,7 +230,8 @@ std::string why_method(const PartTimes& parts, const std::string& chosen, double
         return start + fmt::format("{} is the only one of its kind", spec.name);
     if (spec.name == method.classic)
         return start + (parts.remains >= 1 && parts.reduction > 0.1 * work
-                            ? "nothing lets reductions advance behind work here, and to have fewer of them costs more"
+                            ? "nothing is known to let reductions advance behind work here, and to have fewer of them "
+                              "costs more"
                             : "to hide reductions or to have fewer of them costs more than they do");
     const char* const part = work < parts.reduction ? " in part" : "";
     if (spec.name == "deep_pipelined_cg" || spec.name == "pipelined_gmres") {

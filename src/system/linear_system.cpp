@@ -45,6 +45,7 @@ LinearSystem::Parts::Parts(Comm& on, Matrix matrix, GivenValues given, SystemOpt
     limit_threads(options.threads);
     threads = options.threads;
     if (comm.reproducible()) check_reproducible();
+    check_open(options.precond == automatic || std::ranges::count(options.methods, automatic) > 0);
     if (options.device) options.threads = options.device->parts(threads);
     if (options.device && !options.device->is_host() && parse_prepare(options.prepare).equilibrate)
         throw InputError(fmt::format("--prepare equilibrate is not for the device {}: leave it out, or --device cpu",
@@ -53,6 +54,15 @@ LinearSystem::Parts::Parts(Comm& on, Matrix matrix, GivenValues given, SystemOpt
     prepared = prepare(std::move(matrix));
     null_space.look(structure, *prepared, options.threads);
     choose();
+}
+
+/// Whether a method or the preconditioner is left to be chosen, which takes the processor's threads.
+void LinearSystem::Parts::check_open(bool open) const {
+    if (open && options.device)
+        throw InputError(
+            fmt::format("{}: what is chosen by its times is for the processor's threads: name method and "
+                        "preconditioner, for example --method cg --precond jacobi",
+                        options.device->asked()));
 }
 
 /// What would be another on another number of ranks, or in another run.

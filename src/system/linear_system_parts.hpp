@@ -68,6 +68,7 @@ struct LinearSystem::Parts {
     void choose_method_of_family(double preconditioner);
     const PartTimes& times(int columns);
     double preconditioner_seconds() const;
+    int preconditioner_reductions() const;
     bool make(Expectation& candidate);
     void try_out(Expectation& candidate, MultiVector<const double> b, MultiVector<double> x, const SolveOptions& asked,
                  int iterations);
@@ -80,9 +81,10 @@ struct LinearSystem::Parts {
     std::optional<double> difficulty_by(double iterations) const;
     void expect_of(std::optional<double> difficulty);
     void expect_indefinite();
-    bool take_next(Status ended, const std::string& method);
+    bool take_next(Status ended, int iterations, const std::string& method);
     void make_preconditioner();
     void check(const std::string& method) const;
+    void check_open(bool open) const;
     void check_reproducible() const;
     void check_vectors(MultiVector<const double> b, MultiVector<double> x, int columns) const;
 
@@ -98,13 +100,13 @@ struct LinearSystem::Parts {
     bool negated = false;
     std::unique_ptr<PreparedSystem> prepared;
     CurrentPreconditioner preconditioner;
-    int threads = 1;  // of this rank; options.threads are parts
-    double precond_seconds = 0;
-    bool not_definite = false;  // as an attempt or a trial found
-    double busy = 0;            // cores that other programs kept busy when the number of threads was chosen
-    int updates = 0;            // of the values
-    int solves = 0;             // with the values there are
-    bool complete = true;       // false: an update of the values broke off
+    int threads = 1;             // of this rank; options.threads are parts
+    double precond_seconds = 0;  // of all that were made with the values there are
+    bool not_definite = false;   // as an attempt or a trial found
+    double busy = 0;             // cores that other programs kept busy when the number of threads was chosen
+    int updates = 0;             // of the values
+    int solves = 0;              // with the values there are
+    bool complete = true;        // false: an update of the values broke off
 };
 
 }  // namespace stretto

@@ -48,11 +48,7 @@ SystemSolver::SystemSolver(LinearSystem::Parts& parts, SolveOptions options, int
         options_.checkpoint = checkpoint_.get();
     }
     const bool open = options_.method == automatic || parts.chosen_precond;
-    if (open && parts.options.device)
-        throw InputError(
-            fmt::format("{}: what is chosen by its times is for the processor's threads: name method and "
-                        "preconditioner, for example --method cg --precond jacobi",
-                        parts.options.device->asked()));
+    parts.check_open(open);
     if (open)
         automatic_ = std::make_shared<AutomaticSolver>(parts, options_, columns_);
     else
@@ -87,6 +83,8 @@ std::vector<NextStep> SystemSolver::next() const {
         tried.method = parts_->choice.method;
         tried.precond = parts_->choice.precond;
         tried.not_definite = parts_->not_definite;
+        for (const auto& way : parts_->choice.runners_up)
+            if (!way.ended.empty()) tried.before.push_back(way.step);
     }
     tried.repaired = parts_->preconditioner.get() && parts_->preconditioner.repaired();
     return last_ ? next_steps(parts_->structure, tried, options_.rtol, options_.max_iterations, *last_)

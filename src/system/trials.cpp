@@ -11,7 +11,9 @@ namespace stretto {
 /// Collective. A trial of what can be made: `options` are those of the solve that it is for. x goes on from what it is.
 void LinearSystem::Parts::try_out(Expectation& candidate, MultiVector<const double> b, MultiVector<double> x,
                                   const SolveOptions& asked, int iterations) {
+    const double before = precond_seconds;
     if (!make(candidate)) return;
+    candidate.setup = all_max(comm, precond_seconds - before);
     SolveOptions trial;
     trial.method = candidate.step.method;
     trial.rtol = asked.rtol;
@@ -43,6 +45,7 @@ void LinearSystem::Parts::try_out(Expectation& candidate, MultiVector<const doub
 std::vector<Expectation> LinearSystem::trials(MultiVector<const double> b, int iterations, double rtol) {
     auto& parts = *parts_;
     const auto& prepared = *parts.prepared;
+    const double precond_seconds = parts.precond_seconds;
     std::vector<Expectation> all{parts.choice.expected};
     all.insert(all.end(), parts.choice.runners_up.begin(), parts.choice.runners_up.end());
     RowMoves::Packed packed;
@@ -60,6 +63,7 @@ std::vector<Expectation> LinearSystem::trials(MultiVector<const double> b, int i
     }
     Expectation chosen = parts.choice.expected;
     parts.make(chosen);
+    parts.precond_seconds = precond_seconds;
     std::ranges::stable_sort(all, [](const Expectation& a, const Expectation& other) {
         return std::pair(!a.ended.empty(), a.seconds()) < std::pair(!other.ended.empty(), other.seconds());
     });

@@ -26,7 +26,16 @@ for key in ('method', 'precond', 'reasons', 'changes', 'parts', 'methods'): asse
 done
 check "for people" says out '^choice: .* with '
 check "with the times that decided" says out 'reduction .*, product '
-check "and what the others were expected to take" says out 'others were expected to take: '
+check "what it was expected to take" says out '(this|the last) was expected to take .* iterations \(assumed\)'
+check "and what the others were" says out 'others were expected to take: '
+check "auto beside a method by name" solves 1 solve poisson2d:40 --method auto --method cg --json run.json
+check "is told of auto alone" holds run.json "r[0]['choice'] and not r[1]['choice']"
+for refusal in "--machine nowhere" "--method cg --machine nowhere" "--machine run.json"; do
+  check "$refusal" exits 2 2 solve poisson2d:10 $refusal
+done
+check "says which there are" says err "is not a machine file"
+check "for GPUs and tasks it is refused" exits 2 2 solve poisson2d:10 --execution tasks
+check "before anything is told" test ! -s out
 
 # ---- trials before the choice ----
 check "no budget for trials" solves 2 solve poisson2d:40 --machine machine.json --trial-budget 0 --json run.json
@@ -62,7 +71,14 @@ END
 for ranks in 1 2; do
   check "what is not definite, on $ranks ranks" solves $ranks solve indefinite.mtx --rhs random:1 --json run.json
   check "is for another than cg in the end" holds run.json "'cg' not in r['finished_by'] or r['precond'] != 'jacobi'"
+  check "of which all is told" holds run.json "r['precond'] == r['choice']['precond'] == r['choice']['expected']['precond'] and \
+    (r['precond_bytes'] > 0) == (r['precond'] != 'none') and r['choice']['expected']['iterations_from'] == 'assumption'"
+  check "also in words" says out "$(python3 -c "import json; print('^choice: .* with ' + json.load(open('run.json'))['precond'] + ':')")"
 done
+check "more than double precision has" exits 1 1 solve indefinite.mtx --rhs random:1 --rtol 1e-19 --json run.json
+check "does not send to what auto has tried" holds run.json "any(w['ended'] for w in r['choice']['runners_up']) and r['next'] and \
+  not {w['precond'] for w in r['choice']['runners_up'] if w['ended']} & \
+  {s['command'].split('--precond ')[1].split()[0] for s in r['next'] if '--rtol 1e-19' in s['command'] and '--max-it' not in s['command']}"
 check "too strict a limit" exits 1 1 solve poisson2d:30 --max-it 1 --rtol 1e-14 --precond jacobi --method auto --json run.json
 check "is told what to do" holds run.json "r['next']"
 
@@ -80,6 +96,10 @@ for ranks in 1 2; do
     check "which run: $line" solves $ranks ${words#* }
   done <commands
 done
+check "by a machine file and a latency" solves 2 advise poisson2d:30 --iterations 5 --machine machine.json --emulate-latency 1ms --json advice.json
+check "which its commands have" holds advice.json "all('--machine machine.json' in c and '--emulate-latency 1ms' in c for c in r['commands'])"
+check "a machine that is not there" exits 2 2 advise poisson2d:10 --machine nowhere.json
+check "is missed" says err "there is no machine 'nowhere.json'"
 check "of a file that is not there" exits 2 1 advise nowhere.mtx
 check "says so" says err 'nowhere.mtx'
 check "of no iterations" exits 2 1 advise poisson2d:10 --iterations 0

@@ -42,13 +42,15 @@ void add(CLI::App& app, AdviseArguments& arguments) {
     add_threads_option(app, arguments.threads);
     add_json_option(app, arguments.json, "what was found");
     add_comm_options(app, arguments.comm);
+    app.get_option("--machine")
+        ->description("A file of stretto machine: its times count, and none are measured but those of the trials");
 }
 
 int run(const Context& context, const AdviseArguments& arguments) {
     ChosenComm chosen(*context.mpi, arguments.comm);
     Comm& comm = chosen.get();
     check_outputs(comm, {file_of_problem(arguments.problem), arguments.rhs}, arguments.json);
-    const auto machine = known_machine(comm, arguments.comm.machine);
+    const auto machine = known_machine(comm, arguments.comm.machine, false);
     ProgressLine line(comm.rank(), false);
     const int threads = arguments.threads > 0 ? arguments.threads : default_threads(comm);
     auto matrix = load_problem(comm, arguments.problem, threads, line);
@@ -74,7 +76,9 @@ int run(const Context& context, const AdviseArguments& arguments) {
     info.program = shell_word(context.program) + " solve";
     info.problem = arguments.problem;
     info.rtol = arguments.rtol;
+    info.latency = arguments.comm.latency;
     if (arguments.rhs != "ones") info.options.emplace_back("--rhs", shell_word(arguments.rhs));
+    if (machine) info.options.emplace_back("--machine", shell_word(arguments.comm.machine));
     agree(comm, [&] {
         if (comm.rank() != 0) return;
         const AdvicePage page(system.structure(), system.choice().parts, tried, info, arguments.iterations);

@@ -116,9 +116,10 @@ private:
             throw InputError(
                 fmt::format("{} takes a preconditioner that there is, not --precond {}", what, arguments_.precond));
         if (nodes_.size() != 1 || nodes_.front() * ranks != comm_.size())
-            throw InputError(
-                fmt::format("{} times the ranks of this run, {}: the machine has {} per node; start {} for --nodes {}",
-                            what, comm_.size(), ranks, nodes_.front() * ranks, nodes_.front()));
+            throw InputError(fmt::format(
+                "{} times the ranks of this run, {}: the machine has {} per node; start {} for --nodes {}, or "
+                "say --ranks-per-node {}",
+                what, comm_.size(), ranks, nodes_.front() * ranks, nodes_.front(), comm_.size()));
     }
 
     void check_rows() {
@@ -234,9 +235,9 @@ private:
             from == 0 ? "A sum takes less time than a pass over one vector on all these nodes (21): to have fewer of "
                         "them or to hide them gains little."
                       : fmt::format(
-                            "From {} nodes on, at {:.2g} rows times right-hand sides on a node, a sum takes as "
+                            "From {} node{} on, at {:.2g} rows times right-hand sides on a node, a sum takes as "
                             "long as a pass over one vector (21).",
-                            from, rows);
+                            from, from == 1 ? "" : "s", rows);
         return {{"by_nodes", by_nodes}, {"in_words", words}};
     }
 

@@ -173,6 +173,7 @@ std::vector<std::pair<std::string, std::string>> what_was_solved(const SparseArg
     given("--rhs", arguments.rhs, usual.rhs);
     given("--guess", arguments.guess, usual.guess);
     given("--columns", arguments.columns, usual.columns);
+    given("--machine", arguments.comm.machine, usual.comm.machine);
     given("--device", arguments.device, usual.device);
     given("--execution", arguments.execution, usual.execution);
     given("--null-space", arguments.null_space, usual.null_space);
@@ -233,7 +234,7 @@ int run(const Context& context, const SparseArguments& given) {
     Comm& comm = chosen.get();
     const SparseArguments arguments = with_defaults(comm, given);
     Plan plan = check(comm, arguments);
-    const auto machine = known_machine(comm, arguments.comm.machine);
+    const auto machine = known_machine(comm, arguments.comm.machine, true);
     const Device* device = nullptr;
     std::unique_ptr<Device> tasks;
     agree(comm, [&] {
@@ -294,6 +295,7 @@ int run(const Context& context, const SparseArguments& given) {
     std::ranges::move(remarks_on_b(system, {b.values.data(), rows, columns}, arguments),
                       std::back_inserter(info.remarks));
     const auto checkpoint = make_checkpoint(comm, arguments, rows);
+    if (left_open(arguments, plan.methods.front())) info.choice = to_json(system.choice());
     Report report(std::move(info));
     return solve_methods(comm, arguments, plan.methods,
                          {.solve =
@@ -309,7 +311,9 @@ int run(const Context& context, const SparseArguments& given) {
                          report, line, plan.plot,
                          {.review =
                               [&](const AskedMethod& method, Result& result, const std::vector<double>&) {
-                                  if (left_open(arguments, method)) report.chose(system.choice());
+                                  auto now = system.info({}, columns);
+                                  if (left_open(arguments, method)) now.choice = to_json(system.choice());
+                                  report.solved_with(now);
                                   if (progress.probe && method.method)
                                       advise(comm, *progress.probe, *method.method, M != nullptr, result);
                               },

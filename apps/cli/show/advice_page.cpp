@@ -46,7 +46,7 @@ AdvicePage::AdvicePage(const Structure& structure, const PartTimes& parts, const
     say(fmt::format("  a product with A {}, a vector read or written {}, a reduction {}{}", seconds(parts.product),
                     seconds(parts.vector), seconds(parts.reduction),
                     parts.remains < 1 ? fmt::format(", of which {:.0f} % remain behind work", 100 * parts.remains)
-                                      : ", which nothing hides"));
+                                      : ", which nothing is known to hide"));
     say();
     say(fmt::format(
         "Nobody can say beforehand how fast a method converges. So each preconditioner that suits was set up and"));

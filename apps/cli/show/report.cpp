@@ -49,6 +49,12 @@ void print_choice(const std::string& who, const ordered_json& choice) {
     for (const auto& reason : choice["reasons"])
         if (reason != choice["why"]) print_out("  {}\n", reason.get<std::string>());
     for (const auto& change : choice["changes"]) print_out("  changed: {}\n", change.get<std::string>());
+    const auto& expected = choice["expected"];
+    if (expected["iterations"].is_number() && expected["iterations"] > 0)
+        print_out("  {} was expected to take {:.2g} s: set-up {:.2g} s, {:.0f} iterations (assumed) of {:.2g} ms\n",
+                  choice["changes"].empty() ? "this" : "the last", expected["seconds"].get<double>(),
+                  expected["setup_seconds"].get<double>(), expected["iterations"].get<double>(),
+                  1000 * expected["iteration_seconds"].get<double>());
     std::string others;
     for (const auto& way : choice["runners_up"])
         if (way["ended"] == "")
@@ -60,7 +66,10 @@ void print_choice(const std::string& who, const ordered_json& choice) {
 /// What the preconditioner took, and with it the work for a digit.
 void print_work(const ordered_json& run) {
     const auto& seconds = run["seconds"];
-    print_out("preconditioner: set up in {:.3f} s, {:.4g} MB", seconds["precond_setup"].get<double>(),
+    const auto& choice = run["choice"];
+    const bool several = !choice.is_null() && !choice["changes"].empty();
+    print_out("preconditioner{}: set up in {:.3f} s, {}{:.4g} MB", several ? "s" : "",
+              seconds["precond_setup"].get<double>(), several ? "the last with " : "",
               1e-6 * run["precond_bytes"].get<double>());
     if (!seconds["per_digit"].is_null())
         print_out("; {:.3g} s for each digit that the residual lost, set-up included",
@@ -75,12 +84,23 @@ void Report::add(const Comm& comm, const std::string& method, const Result& resu
     runs_.push_back(ordered_json::parse(result_json(comm, run_, result)));
 }
 
+void Report::solved_with(const RunInfo& now) {
+    run_.precond = now.precond;
+    run_.precond_seconds = now.precond_seconds;
+    run_.precond_bytes = now.precond_bytes;
+    run_.multigrid = now.multigrid;
+    run_.choice = now.choice;
+    for (const auto& remark : now.remarks)
+        if (std::ranges::count(run_.remarks, remark) == 0) run_.remarks.push_back(remark);
+}
+
 void Report::print_head(int ranks) const {
     print_out(
-        "{}: {} rows, {} nonzeros; {} right-hand side{}; precond {}; {} rank{} × {} thread{}, {}; "
+        "{}: {} rows, {} nonzeros; {} right-hand side{}; precond {}{}; {} rank{} × {} thread{}, {}; "
         "set up in {:.2f} s\n",
-        run_.problem, run_.rows, run_.nonzeros, run_.columns, run_.columns == 1 ? "" : "s", run_.precond, ranks,
-        ranks == 1 ? "" : "s", run_.threads, run_.threads == 1 ? "" : "s", instruction_set(), run_.setup_seconds);
+        run_.problem, run_.rows, run_.nonzeros, run_.columns, run_.columns == 1 ? "" : "s", run_.precond,
+        run_.choice.empty() ? "" : ", chosen to begin with", ranks, ranks == 1 ? "" : "s", run_.threads,
+        run_.threads == 1 ? "" : "s", instruction_set(), run_.setup_seconds);
     if (!run_.latency.empty()) print_out("  emulated latency: {}\n", run_.latency);
     for (const auto& remark : run_.remarks) print_out("  {}\n", remark);
     print_out("\n{:<{}} {:<{}} {:>10} {:>9} {:>9} {:>10} {:>10} {:>6} {:>8} {:>7} {:>8} {:>12}\n", "method", name_width,

@@ -17,11 +17,9 @@ public:
     /// Collective. As stretto::result_json.
     void add(const stretto::Comm& comm, const std::string& method, const stretto::Result& result);
 
-    /// What solved, where that was left open: of the runs from now on.
-    void chose(const stretto::Choice& choice) {
-        run_.precond = choice.precond;
-        run_.choice = stretto::to_json(choice);
-    }
+    /// What solved the run that is added next: `now` has the preconditioner and, where something was left open, the
+    /// choice.
+    void solved_with(const stretto::RunInfo& now);
 
     /// Adds to the JSON of the last run.
     void annotate(const std::string& name, nlohmann::ordered_json what) { runs_.back()[name] = std::move(what); }

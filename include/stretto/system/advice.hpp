@@ -13,9 +13,10 @@ namespace stretto {
 struct Tried {
     std::string method = {}, precond = "none", prepare = {};  ///< as given to SolveOptions and SystemOptions
     int ranks = 1;
-    bool repaired = false;            ///< the preconditioner's set-up met pivots it could not divide by
-    std::string null_space = "auto";  ///< as given to SystemOptions
-    bool not_definite = false;        ///< an attempt before found A not to be definite
+    bool repaired = false;              ///< the preconditioner's set-up met pivots it could not divide by
+    std::string null_space = "auto";    ///< as given to SystemOptions
+    bool not_definite = false;          ///< an attempt before found A not to be definite
+    std::vector<NextStep> before = {};  ///< what auto had tried before this
 };
 
 /// What to solve with, for this structure and so many ranks: the first is what to begin with, each of the others what

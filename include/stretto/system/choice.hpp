@@ -39,10 +39,10 @@ PartTimes part_times(Comm& comm, const CsrMatrix<double>& A, int columns, const 
 /// What a way to solve is expected to take.
 struct Expectation {
     NextStep step{};
-    double setup = 0;       ///< seconds of the preconditioner's set-up
+    double setup = 0;       ///< seconds of the preconditioner's set-up, assumed; after a trial what it took
     double outside = 0;     ///< seconds of the solve that are in no iteration
     double iteration = 0;   ///< seconds
-    double iterations = 0;  ///< assumed; after a trial those at its rate, after a run those of the run
+    double iterations = 0;  ///< assumed; after a trial those at its rate, of what was left those it ran
     enum class From { assumption, trial, run } from = From::assumption;  ///< iterations
     int trial = 0;                                                       ///< iterations of a trial
     double residual = 1;                                                 ///< after them, relative
@@ -57,7 +57,7 @@ struct Expectation {
 struct Choice : NextStep {
     PartTimes parts;
     double seconds = 0;                   ///< that it took to choose, measurements included
-    Expectation expected;                 ///< of what was chosen
+    Expectation expected;                 ///< of what was chosen last, before it ran
     std::vector<Expectation> methods;     ///< of the family, with the same preconditioner, the quickest first
     std::vector<Expectation> runners_up;  ///< with other preconditioners, the quickest first
     std::vector<std::string> trials;      ///< what was found out before the choice, in sentences
@@ -78,8 +78,10 @@ std::vector<Expectation> rank_methods(const PartTimes& parts, const std::string&
 Expectation quickest_of_family(const PartTimes& parts, const std::string& classic, double preconditioner,
                                double iterations);
 
-/// Why a method, in one sentence with the times that decided.
-std::string why_method(const PartTimes& parts, const std::string& method, double preconditioner);
+/// Why a method, in one sentence with the times that decided: `preconditioner` seconds of one use, in which are so many
+/// reductions of its own.
+std::string why_method(const PartTimes& parts, const std::string& method, double preconditioner,
+                       int own_reductions = 0);
 
 /// Whether a specification leaves a depth or a block size to be chosen: l=auto, s=auto.
 bool has_automatic_depth(const std::string& method);
