@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from . import machine, run, simulated
-from .text import NONE, listed, table
+from .text import NONE, listed, points, table
 
 PROBLEMS = {"poisson2d:60": "second-level cache", "bcsstk16": "a real matrix", "jump2d:200": "third-level cache",
             "poisson3d:50": "third-level cache", "jump3d:64": "third-level cache and memory"}
@@ -47,8 +47,8 @@ def measure(study):
     data, started = study.data, time.monotonic()
     if study.options.again or study.options.quick or "points" not in data:
         data.clear()
-        data |= {"points": [], "machines": [], "simulated": []}
-    data["facts"] = study.facts()
+        data |= {"points": [], "machines": [], "simulated": [], "facts": []}
+    data["facts"].append(study.facts())
     if study.options.simulate or study.options.quick:
         data["simulated"] = simulate(study)
         study.save()
@@ -66,7 +66,7 @@ def measure(study):
                 data["machines"].append(machine_here(study, ranks, machines[ranks]))
             found = study.stretto.json("predict", path, "--machine", machines[ranks], "--nodes", 1, "--trial", "--measure",
                                        "--seconds", study.options.seconds, "--columns", m, "--precond", precond, ranks=ranks)
-            data["points"] += [record(x, problem, precond, m, ranks) for x in found["points"]]
+            data["points"] += [{"run": len(data["facts"]) - 1} | record(x, problem, precond, m, ranks) for x in found["points"]]
             study.save()
     return True
 
@@ -208,9 +208,18 @@ def here(data):
                         *(f"**{problem}**\n\n{all_of(rows, problem)}" for problem in measured)])
 
 
+def runs(data):
+    """What each run measured, and on which machine."""
+    for number, facts in enumerate(data["facts"]):
+        some = [row for row in data["points"] if row["run"] == number]
+        if some:
+            columns, ranks = (listed(str(x) for x in dict.fromkeys(row[key] for row in some)) for key in ("m", "ranks"))
+            yield f"{len(some)} points, m = {columns}, ranks {ranks}: {machine.line(facts)}."
+
+
 def report(data):
     large = data["simulated"]
-    values = {"facts": machine.line(data["facts"]), "here": here(data), "said simulated": said(large),
+    values = {"facts": points(runs(data)), "here": here(data), "said simulated": said(large),
               "simulated": summary(large, "nodes", lambda row: str(row["nodes"])) if large else "",
               "simulated methods": summary(large, "method", lambda row: row["method"]) if large else ""}
     return values, {}
