@@ -13,7 +13,7 @@ import time
 from . import machine, picture, run, simulated
 from .petsc import example
 from .simulated import CG, SHORT
-from .text import listed, points, table
+from .text import NONE, listed, points, table
 
 SIZES = ("100x100x50", "150x150x100", "200x200x150")  # points along x, y and z, two unknowns in each
 CHEBYSHEV = "-ksp_pipelcg_lmin 0 -ksp_pipelcg_lmax 2"
@@ -102,14 +102,15 @@ def newton(study):
     """Whole Newton solves: iterations of each step, seconds in linear solves. What other sizes and solvers took stays."""
     a = study.options
     rows = {(row["size"], row["solver"]): row for row in study.data.get("newton", {}).get("rows", [])}
-    library = run.ROOT / a.build / "libstretto_petsc.so"
+    library, on = run.ROOT / a.build / "libstretto_petsc.so", machine.line(study.facts())
     for name, words in SOLVERS.items():
         if a.only and name not in a.only:
             continue
         plug_in = ["-dll_append", library] if "stretto" in words else []
         out = ex48(study, a.size, a.ranks, *plug_in, *shlex.split(words), "-log_view")
         found = re.search(r"^KSPSolve +\d+ +[\d.]+ +(\S+)", out, re.MULTILINE)
-        rows[a.size, name] = {"size": a.size, "solver": name, "iterations": [int(k) for k in re.findall(r"Linear solve .* iterations (\d+)", out)],
+        rows[a.size, name] = {"size": a.size, "solver": name, "on": on,
+                              "iterations": [int(k) for k in re.findall(r"Linear solve .* iterations (\d+)", out)],
                               "converged": out.count("Linear solve converged"),
                               "norm": re.findall(r"SNES Function norm (\S+)", out)[-1], "seconds": float(found[1])}
     return {"ranks": a.ranks, "rows": [rows[size, name] for size in SIZES for name in SOLVERS if (size, name) in rows]}
@@ -179,12 +180,12 @@ PARTS = {"newton": newton, "latency": latency, "scaling": scaling, "solutions": 
 # What follows reads the data alone.
 
 def newton_table(rows):
-    base = next((row["seconds"] for row in rows if row["solver"] == "PETSc cg"), math.nan)
+    base = next((row for row in rows if row["solver"] == "PETSc cg"), {"on": None})
     return table(rows, {
         "solver": "{solver}", "iterations of each Newton step": lambda row: " ".join(map(str, row["iterations"])),
         "all": lambda row: str(sum(row["iterations"])),
         "not converged": lambda row: str(len(row["iterations"]) - row["converged"]),
-        "s": "{seconds:.1f}", "of PETSc's cg": lambda row: f"{row['seconds'] / base:.2f}"})
+        "s": "{seconds:.1f}", "of PETSc's cg": lambda row: f"{row['seconds'] / base['seconds']:.2f}" if row["on"] == base["on"] else NONE})
 
 
 def newton_tables(part):
@@ -267,7 +268,14 @@ def facts(data):
     """What each part depends on."""
     by_line = {}
     for name, part in data.items():
-        by_line.setdefault(machine.line(part["facts"]), []).append(name)
+        if name == "newton":  # sheets are measured apart
+            for on, size in dict.fromkeys((row["on"], row["size"]) for row in part["rows"]):
+                of = [row for row in part["rows"] if row["size"] == size]
+                some = [row["solver"] for row in of if row["on"] == on]
+                which = f" ({listed(some)})" if len(some) < len(of) / 2 else ""
+                by_line.setdefault(on, []).append(f"newton, {size.replace('x', ' × ')}{which}")
+        else:
+            by_line.setdefault(machine.line(part["facts"]), []).append(name)
     return points(f"{listed(names)}: {line}" for line, names in by_line.items())
 
 

@@ -35,6 +35,13 @@ Mat with_all_entries(Mat A, OwnedMat& full) {
     return half ? static_cast<Mat>(full) : A;
 }
 
+/// Of this rank.
+std::size_t entries(Mat A) {
+    MatInfo info{};
+    must(MatGetInfo(A, MAT_LOCAL, &info));
+    return static_cast<std::size_t>(info.nz_used);
+}
+
 /// Calls work(columns, values, number of them) for each row of this rank.
 template <class Work>
 void each_row(Mat A, Work&& work) {
@@ -95,6 +102,8 @@ void Converted::convert(Comm& comm, Mat A) {
     const PetscInt* ranges = nullptr;
     must(MatGetOwnershipRanges(all, &ranges));
     LocalRows<double> rows;
+    rows.columns.reserve(entries(all));  // or what grows takes twice the memory
+    rows.values.reserve(entries(all));
     each_row(all, [&](const PetscInt* columns, const PetscScalar* values, PetscInt size) {
         rows.columns.insert(rows.columns.end(), columns, columns + size);
         rows.values.insert(rows.values.end(), values, values + size);
@@ -106,11 +115,13 @@ void Converted::convert(Comm& comm, Mat A) {
 
 void Converted::update(Mat A) {
     OwnedMat full;
-    std::vector<double> all;
-    each_row(with_all_entries(A, full), [&](const PetscInt*, const PetscScalar* values, PetscInt size) {
-        all.insert(all.end(), values, values + size);
+    const Mat all = with_all_entries(A, full);
+    std::vector<double> now;
+    now.reserve(entries(all));
+    each_row(all, [&](const PetscInt*, const PetscScalar* values, PetscInt size) {
+        now.insert(now.end(), values, values + size);
     });
-    matrix_->update_values(all);
+    matrix_->update_values(now);
 }
 
 void Converted::reset() {
