@@ -251,7 +251,7 @@ def report(data):
             here = [each for each in found if each["latency"] == latency and each["ranks"] == ranks]
             ratios = [each["ratio"] for each in here if each["ratio"]]
             if here:
-                rows.append({"latency": latency, "ranks": ranks, "cases": len(here), "mean": mean(ratios),
+                rows.append({"latency": latency, "ranks": ranks, "cases": len(ratios), "mean": mean(ratios),
                              "median": statistics.median(ratios) if ratios else None, "worst": max(ratios, default=None),
                              "above": sum(r > 2 for r in ratios),
                              "unsolved": sum(each["auto"]["seconds"] is None and each["best"] is not None for each in here)})
@@ -270,7 +270,7 @@ def report(data):
     programs = ", ".join(sorted({each["again"] for each in found if each.get("again")}))
     again = AGAIN.format(machine.line({**data["again"], "Stretto": programs})) if data.get("again") else ""
     return {"facts": machine.line(data["facts"]), "again": again, "load": text.spread(loads) if loads else "–",
-            "cases": f"{len(found)}", "problems": f"{len({each['problem'] for each in found})}",
+            "cases": f"{len(ratios)}", "problems": f"{len({each['problem'] for each in found})}",
             "mean": f"{mean(ratios):.2f}" if ratios else "–", "worst": f"{max(ratios):.2f}" if ratios else "–",
             "above": f"{sum(each > 2 for each in ratios)}", "changed": f"{changed}",
             "rtol": f"{RTOL:.0e}", "preconds": f"{len(PRECONDS)}", "methods": f"{len(DEFINITE + SYMMETRIC + GENERAL)}",

@@ -155,7 +155,7 @@ def scaling(study):
 def solutions(study):
     """Whole Newton solves on the nodes of a cluster: every system of them. What other sizes and nodes took stays."""
     runs, a = Simulations(study), study.options
-    rows = study.data.get("solutions", {}).get("rows", [])
+    rows, on = study.data.get("solutions", {}).get("rows", []), machine.line(study.facts())
     for nodes in map(int, a.nodes.split(",")):
         deal = "columns" if nodes <= most_nodes(a.size) else "boxes"
         new = []
@@ -166,7 +166,7 @@ def solutions(study):
             found = runs.run(list(map(str, words)), nodes)
             study.say(f"{nodes} nodes, step {step}: {time.monotonic() - began:.0f} s")
             for point in found["points"] if found else []:
-                new.append({"size": a.size, "nodes": nodes, "deal": deal, "step": step, "method": point["method"],
+                new.append({"size": a.size, "nodes": nodes, "on": on, "deal": deal, "step": step, "method": point["method"],
                             "status": point["status"], "seconds": point["seconds_to_solution"], "iterations": point["iterations"],
                             "blocking": point["total"]["blocking_reductions"]})
         if new:
@@ -274,6 +274,9 @@ def facts(data):
                 some = [row["solver"] for row in of if row["on"] == on]
                 which = f" ({listed(some)})" if len(some) < len(of) / 2 else ""
                 by_line.setdefault(on, []).append(f"newton, {size.replace('x', ' × ')}{which}")
+        elif name == "solutions":  # and so are numbers of nodes
+            for on, size, nodes in dict.fromkeys((row["on"], row["size"], row["nodes"]) for row in part["rows"]):
+                by_line.setdefault(on, []).append(f"solutions, {size.replace('x', ' × ')} on {nodes} nodes")
         else:
             by_line.setdefault(machine.line(part["facts"]), []).append(name)
     return points(f"{listed(names)}: {line}" for line, names in by_line.items())

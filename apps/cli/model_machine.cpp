@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model_machine.hpp"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <vector>
 
 #include "simulated_machine.hpp"
 #include "stretto/comm/collective.hpp"
+#include "stretto/core/error.hpp"
 
 using namespace stretto;
 using json = nlohmann::ordered_json;
@@ -53,10 +56,17 @@ std::optional<KnownMachine> known_machine(const Comm& comm, const std::string& p
     std::string text;
     agree(comm, [&] {
         if (path.empty() || comm.rank() != 0) return;
-        const json file = json::parse(std::ifstream(path), nullptr, false);
+        const bool there = std::filesystem::exists(path), readable = there && !std::filesystem::is_directory(path);
+        const json file = readable ? json::parse(std::ifstream(path), nullptr, false) : json();
         const bool kept = file.is_object() && file.contains("stretto_machine");
-        if (or_kept && (kept || (!std::filesystem::exists(path) && path.ends_with(".json")))) return;
-        text = read_machine(path, {}).dump();
+        if (or_kept && (kept || (!there && path.ends_with(".json")))) return;
+        const json machine = read_machine(path, {});
+        if (comm.size() > 1 && !has_network(machine))
+            throw InputError(
+                fmt::format("--machine {}: it was measured on one rank and has no network; measure it on "
+                            "several: mpirun -n {} stretto machine {}",
+                            path, comm.size(), path));
+        text = machine.dump();
     });
     text = broadcast(comm, text, 0);
     if (text.empty()) return {};

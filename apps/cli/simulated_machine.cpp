@@ -172,7 +172,8 @@ json read_machine(const std::string& name, const std::vector<std::string>& setti
     try {
         machine = json::parse(std::ifstream(*found));
         if (!machine.is_object() || !machine.contains("parameters"))
-            throw InputError(found->string() + " is not a machine file: it has no parameters");
+            throw InputError(found->string() +
+                             " is not a machine file: it has no parameters, as those that stretto machine writes");
         check(machine, found->string());
     } catch (const json::exception& error) {
         throw InputError(fmt::format("{} is not a machine file: {}", found->string(), error.what()));

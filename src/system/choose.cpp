@@ -110,8 +110,9 @@ void LinearSystem::Parts::try_and_count(std::vector<Expectation>& ranked) {
     }
     if (tries) {
         sizes.difficulty = difficulty_after(trial, structure, sizes, usual_rtol);
-        choice.trials.push_back(fmt::format("trial: {} iterations with jacobi on the rows of a rank come to {:.1e}",
-                                            trial.iterations, trial.residual));
+        choice.trials.push_back(
+            fmt::format("trial: {} iterations with jacobi on the rows of a rank come to a relative residual of {:.1e}",
+                        trial.iterations, trial.residual));
     }
     ranked = candidates_now();
 }
@@ -227,8 +228,12 @@ void LinearSystem::Parts::expect_of(std::optional<double> difficulty) {
     if (!difficulty) return;
     auto now = sizes;
     now.difficulty = difficulty;
-    for (auto& each : choice.runners_up)
-        if (!each.left) each = expectation(structure, now, choice.parts, each.step);
+    for (auto& each : choice.runners_up) {
+        if (each.left) continue;
+        const double at_first = each.seconds_at_first();
+        each = expectation(structure, now, choice.parts, each.step);
+        each.at_first = at_first;
+    }
     std::ranges::stable_sort(choice.runners_up, {}, &Expectation::seconds);
 }
 

@@ -41,6 +41,8 @@ ordered_json to_object(const Expectation& way) {
             {"iterations_from", from},
             {"trial", {{"iterations", way.trial}, {"residual", way.residual}}},
             {"seconds", std::isfinite(way.seconds()) ? ordered_json(way.seconds()) : ordered_json()},
+            {"seconds_at_first",
+             std::isfinite(way.seconds_at_first()) ? ordered_json(way.seconds_at_first()) : ordered_json()},
             {"ended", way.ended}};
 }
 

@@ -69,7 +69,7 @@ PartTimes part_times(Comm& comm, const CsrMatrix<double>& A, int columns, const 
                         (A.comm().size() > 1 ? model.T_L(8.0 * columns * A.halo_rows(), nodes) : 0);
         parts.product = all_max(comm, parts.product);
         parts.vector = 8 * columns * parts.rows / parts.bandwidth;
-        parts.reduction = comm.size() > 1 ? model.T_G(nodes, 8.0 * columns * values) : model.kernel;
+        parts.reduction = comm.size() > 1 ? model.T_G(nodes, 8.0 * columns * values) : 0;
     } else {
         parts.kernel = usual_kernel;
         const Measured here = measured(A, columns);

@@ -33,7 +33,9 @@ void LinearSystem::Parts::try_out(Expectation& candidate, MultiVector<const doub
     candidate.trial = result.iterations;
     candidate.residual = residual;
     candidate.from = Expectation::From::trial;
-    if (result.iterations > 0 && !choice.parts.of_machine)
+    if (choice.parts.of_machine)
+        candidate.iteration = iteration_seconds(choice.parts, candidate.step.method, preconditioner_seconds());
+    else if (result.iterations > 0)
         candidate.iteration = all_max(comm, result.solve_seconds) / result.iterations;
     const double rate = first > 0 && result.iterations > 0 ? std::log(first / residual) / result.iterations : 0;
     candidate.iterations = result.converged() ? result.iterations

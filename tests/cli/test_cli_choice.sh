@@ -30,10 +30,19 @@ check "what it was expected to take" says out '(this|the last) was expected to t
 check "and what the others were" says out 'others were expected to take: '
 check "auto beside a method by name" solves 1 solve poisson2d:40 --method auto --method cg --json run.json
 check "is told of auto alone" holds run.json "r[0]['choice'] and not r[1]['choice']"
-for refusal in "--machine nowhere" "--method cg --machine nowhere" "--machine run.json"; do
+for refusal in "--machine nowhere" "--machine nowhere.json" "--method cg --machine nowhere" "--machine run.json"; do
   check "$refusal" exits 2 2 solve poisson2d:10 $refusal
 done
 check "says which there are" says err "is not a machine file"
+python3 -c "import json; m = json.load(open('machine.json')); m['ranks_per_node'] = 1
+m['parameters']['node_latency']['value'] = 0; json.dump(m, open('alone.json', 'w'))"
+check "a machine of one rank" solves 1 solve poisson2d:40 --machine alone.json --json run.json
+check "has no reductions" holds run.json "r['choice']['parts']['reduction_seconds'] == 0 and r['method'] == 'cg'"
+check "and says nothing of two" exits 2 2 solve poisson2d:40 --machine alone.json
+check "which is said" says err "measured on one rank and has no network"
+check "a checkpoint of what was prepared" exits 1 1 solve poisson2d:40 --method cg --prepare equilibrate --max-it 20 --checkpoint kept,every=10
+check "is gone on with" solves 1 solve poisson2d:40 --resume kept --json run.json
+check "as it was prepared" holds run.json "r['prepare'] == 'equilibrate' and r['method'] == 'cg'"
 check "for GPUs and tasks it is refused" exits 2 2 solve poisson2d:10 --execution tasks
 check "before anything is told" test ! -s out
 

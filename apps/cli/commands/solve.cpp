@@ -100,7 +100,15 @@ SparseArguments with_defaults(const Comm& comm, SparseArguments arguments) {
     if (!arguments.resume.empty() && arguments.methods.empty()) {
         const auto kept = read_checkpoint_header(comm, arguments.resume);
         arguments.methods.push_back(kept.method);
-        if (arguments.precond.empty()) arguments.precond = kept.precond.substr(0, kept.precond.find(' '));
+        if (arguments.precond.empty()) {
+            arguments.precond = kept.precond.substr(0, kept.precond.find(' '));
+            constexpr std::string_view after = " after ";
+            const auto at = kept.precond.find(after);
+            if (at != kept.precond.npos && arguments.prepare.empty()) {
+                const auto steps = kept.precond.substr(at + after.size());
+                arguments.prepare = steps.substr(0, steps.find(" on "));
+            }
+        }
     }
     if (arguments.precond.empty()) arguments.precond = arguments.methods.empty() ? automatic : "none";
     if (arguments.methods.empty()) arguments.methods.emplace_back(automatic);
@@ -234,7 +242,9 @@ int run(const Context& context, const SparseArguments& given) {
     Comm& comm = chosen.get();
     const SparseArguments arguments = with_defaults(comm, given);
     Plan plan = check(comm, arguments);
-    const auto machine = known_machine(comm, arguments.comm.machine, true);
+    const bool named =
+        std::ranges::any_of(plan.methods, [](const AskedMethod& each) { return each.method != nullptr; });
+    const auto machine = known_machine(comm, arguments.comm.machine, named);  // a probe for methods by name is kept
     const Device* device = nullptr;
     std::unique_ptr<Device> tasks;
     agree(comm, [&] {
@@ -295,7 +305,7 @@ int run(const Context& context, const SparseArguments& given) {
     std::ranges::move(remarks_on_b(system, {b.values.data(), rows, columns}, arguments),
                       std::back_inserter(info.remarks));
     const auto checkpoint = make_checkpoint(comm, arguments, rows);
-    if (left_open(arguments, plan.methods.front())) info.choice = to_json(system.choice());
+    if (arguments.precond == automatic) info.choice = to_json(system.choice());
     Report report(std::move(info));
     return solve_methods(comm, arguments, plan.methods,
                          {.solve =

@@ -86,7 +86,7 @@ AdvicePage::AdvicePage(const Structure& structure, const PartTimes& parts, const
     };
     command({.method = "auto", .precond = "auto", .prepare = run.prepare});
     for (const auto& way : tried) {
-        if (way.trial == 0) continue;
+        if (way.trial == 0 || !std::isfinite(way.seconds())) continue;
         NextStep step = way.step;
         step.prepare = run.prepare;
         if (&way == &first) step.method = methods.front().step.method;

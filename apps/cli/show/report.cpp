@@ -58,8 +58,8 @@ void print_choice(const std::string& who, const ordered_json& choice) {
     std::string others;
     for (const auto& way : choice["runners_up"])
         if (way["ended"] == "")
-            others +=
-                fmt::format("{}{} {:.2g} s", others.empty() ? "" : ", ", in_all(way), way["seconds"].get<double>());
+            others += fmt::format("{}{} {:.2g} s", others.empty() ? "" : ", ", in_all(way),
+                                  way["seconds_at_first"].get<double>());
     if (!others.empty()) print_out("  others were expected to take: {} (iterations assumed)\n", others);
 }
 

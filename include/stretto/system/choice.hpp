@@ -47,9 +47,11 @@ struct Expectation {
     int trial = 0;                                                       ///< iterations of a trial
     double residual = 1;                                                 ///< after them, relative
     bool left = false;                                                   ///< it was given up for another
-    std::string ended = {};                                              ///< how it ended then, in words
+    double at_first = 0;     ///< seconds that were expected before anything ran; 0: those of seconds()
+    std::string ended = {};  ///< how it ended then, in words
 
     double seconds() const { return setup + outside + iteration * iterations; }
+    double seconds_at_first() const { return at_first > 0 ? at_first : seconds(); }
 };
 
 /// What was chosen, and why. Of convergence nothing is predicted: iterations are assumed by the kind of preconditioner
