@@ -215,7 +215,8 @@ def said_of_scaling(name, rows):
     peak, last = min(rows, key=lambda row: row["cg"]), rows[-1]
     best = min(CG[1:], key=lambda m: last[m])
     first = next((row["nodes"] for row in rows if min(row[m] for m in CG[1:]) < row["cg"]), None)
-    return (f"{name}: CG is fastest on {peak['nodes']} nodes; {SHORT[best]} is {last['cg'] / last[best]:.1f} times as fast as CG on "
+    most = f"{peak['nodes']}, the most there are here" if peak is last else str(peak["nodes"])
+    return (f"{name}: CG is fastest on {most}; {SHORT[best]} is {last['cg'] / last[best]:.1f} times as fast as CG on "
             f"{last['nodes']}" + (f", and pipelines are faster from {first} nodes on." if first else "."))
 
 
@@ -239,7 +240,8 @@ def whole(rows):
 
 def solutions_table(sums):
     rows = [{"nodes": n, "method": m, **at, "over": sums[n, "cg"]["seconds"] / at["seconds"]} for (n, m), at in sums.items()]
-    return table(rows, {"nodes": "{nodes}", "dealt in": "{deal}", "method": "`{method}`",
+    return table(rows, {"nodes": "{nodes}", "Newton steps": lambda row: str(len(row["iterations"])), "dealt in": "{deal}",
+                        "method": "`{method}`",
                         "iterations of each Newton step": lambda row: " ".join(map(str, row["iterations"])),
                         "blocking reductions": "{blocking}", "ms": lambda row: f"{1e3 * row['seconds']:.1f}",
                         "times as fast as cg": lambda row: f"{row['over']:.2f}"})
@@ -249,7 +251,8 @@ def said_of_solutions(sums):
     said = []
     for nodes in sorted({n for n, _ in sums}):
         best = min((m for n, m in sums if n == nodes and not math.isnan(sums[n, m]["seconds"])), key=lambda m: sums[nodes, m]["seconds"])
-        said.append(f"{nodes} nodes: `{best}` takes {1e3 * sums[nodes, best]['seconds']:.1f} ms, `cg` "
+        steps = len(sums[nodes, best]["iterations"])
+        said.append(f"{nodes} nodes, {steps} Newton steps: `{best}` takes {1e3 * sums[nodes, best]['seconds']:.1f} ms, `cg` "
                     f"{1e3 * sums[nodes, 'cg']['seconds']:.1f} ms.")
     return points(said)
 
@@ -259,7 +262,7 @@ def solutions_of(rows):
     parts = []
     for size in dict.fromkeys(row["size"] for row in rows):
         sums = whole(row for row in rows if row["size"] == size)
-        parts.append(f"### {size.replace('x', ' × ')}, {max(row['step'] for row in rows if row['size'] == size)} Newton steps\n\n"
+        parts.append(f"### {size.replace('x', ' × ')}\n\n"
                      f"{said_of_solutions(sums)}\n\n{solutions_table(sums)}")
     return "\n\n".join(parts) or "Not simulated yet."
 

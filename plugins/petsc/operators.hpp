@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "pending_exception.hpp"
 #include "stretto/core/buffer.hpp"
 #include "stretto/execute/row_work.hpp"
 #include "vectors.hpp"
@@ -24,9 +25,15 @@ public:
     /// Calls work() unless it has failed in this place before.
     template <class Work>
     void watch(Where where, Work&& work) {
-        if (code_ != success && where == where_) return;
-        const PetscErrorCode code = guarded(PETSC_COMM_SELF, [&] { must(work()); });
-        if (code == success || code_ != success) return;
+        const auto called = [&] { return guarded(PETSC_COMM_SELF, [&] { must(work()); }); };
+        if (code_ != success) {
+            if (where == where_) return;
+            const PendingException first;
+            static_cast<void>(called());  // other ranks may wait in it for this one
+            return;
+        }
+        const PetscErrorCode code = called();
+        if (code == success) return;
         code_ = code;
         where_ = where;
         raised_ = true;

@@ -6,6 +6,7 @@
 #include <new>
 #include <source_location>
 
+#include "stretto/comm/collective.hpp"
 #include "stretto/driver/check.hpp"
 #include "stretto/driver/solver.hpp"
 #include "stretto/sparse/csr.hpp"

@@ -67,7 +67,9 @@ void register_types() {
     must(KSPRegister(types[0].name, types[0].create));
     std::array<char*, 16> names{};
     auto count = static_cast<PetscInt>(names.size());
-    must(PetscOptionsGetStringArray(nullptr, nullptr, "-stretto_replace", names.data(), &count, nullptr));
+    PetscBool given = PETSC_FALSE;
+    must(PetscOptionsGetStringArray(nullptr, nullptr, "-stretto_replace", names.data(), &count, &given));
+    if (given && count == 0) throw InputError("-stretto_replace: which types? as in -stretto_replace cg,gmres");
     for (PetscInt i = 0; i < count; ++i) {
         const Type* const type = find(names[static_cast<std::size_t>(i)]);
         if (!type || type == types) {

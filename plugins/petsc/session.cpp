@@ -175,9 +175,16 @@ const Result& Session::run(const double* b, double* x) {
             iterate_ = nullptr;
         }
         finished_by_ = result.finished_by;
+        if (result.status == Status::not_finite) keep_finite({x, rhs.values().size()});
         if (result.iterations > 0 || callbacks_.failure.code() != success || !change_sign(result.status)) return result;
         make_solver(converted_.present(), shape_.columns);
     }
+}
+
+/// Collective. Zero for an x that is not finite: the next solve may begin with it.
+void Session::keep_finite(std::span<double> x) const {
+    const bool broken = std::ranges::any_of(x, [](double value) { return !std::isfinite(value); });
+    if (any_of(*comm_, broken)) std::ranges::fill(x, 0.0);
 }
 
 /// b, or what stands in its place: M⁻¹ b for a preconditioner on the left, −b where −A is solved with.
@@ -276,6 +283,8 @@ void Session::view(PetscViewer viewer) const {
     PetscBool is_text = PETSC_FALSE;
     must(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_text));
     if (!is_text) return;
+    if (!is_a(reinterpret_cast<PetscObject>(ksp_), "stretto"))
+        must(PetscViewerASCIIPrintf(viewer, "  Stretto's, in its place\n"));
     const bool chosen = settings.method == "auto" && !shape_.method.empty();
     must(PetscViewerASCIIPrintf(viewer, "  method %s%s%s\n", settings.method.c_str(), chosen ? ": " : "",
                                 chosen ? shape_.method.c_str() : ""));

@@ -49,6 +49,7 @@ private:
     const Result& run(const double* b, double* x);
     const double* right_hand_side(const double* b, const double* x);
     bool change_sign(Status status);
+    void keep_finite(std::span<double> x) const;
     bool told(const IterationInfo& info);
     PetscErrorCode ask(PetscInt iteration, PetscReal norm);
     void conclude(const Result& result);

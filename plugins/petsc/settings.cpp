@@ -45,6 +45,9 @@ void Settings::read(OptionItems PetscOptionsObject) {
     };
     must(ask());
     if (given) {
+        if (std::string_view(text.data()).starts_with("auto:"))
+            throw InputError("-ksp_stretto_method " + std::string(text.data()) +
+                             ": auto takes no options; name a method, as in gmres:m=50");
         if (std::string_view(text.data()) != "auto")
             choose_method(text.data());  // throws where there is no such method
         method = text.data();

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "stretto/core/spec.hpp"
+#include "stretto/driver/solver.hpp"
 #include "stretto/precond/table.hpp"
 
 namespace stretto {
@@ -157,6 +158,11 @@ Steps next_steps(const Structure& structure, const Tried& tried, double rtol, in
         steps.push_back({tried.method, tried.precond, tried.prepare, "--rtol " + tolerance_above(residual), false,
                          "about as far as double precision goes here"});
 
+    constexpr double on_its_way = 0.3;  // of the digits
+    const bool limited = result.status == Status::max_iterations && max_iterations < SolveOptions().max_iterations &&
+                         residual < std::pow(rtol, on_its_way);
+    if (limited) steps.push_back(longer(tried, max_iterations, residual));
+
     // What was tried may be a step of another way to see the matrix, where it was found not to be definite.
     const auto main = choices(structure, tried.ranks);
     const auto other = structure.symmetric() ? scaled(structure, indefinite(structure, tried.ranks)) : Steps{};
@@ -179,7 +185,7 @@ Steps next_steps(const Structure& structure, const Tried& tried, double rtol, in
     constexpr double apart = 10;
     if (at + 1 == std::ssize(ladder) && tried.prepare.empty() && structure.row_spread > apart)
         steps.push_back({tried.method, tried.precond, "equilibrate", {}, false, "rows and columns of one size"});
-    if (result.status == Status::max_iterations && (residual < 0.1 || steps.empty()))
+    if (result.status == Status::max_iterations && !limited && (residual < 0.1 || steps.empty()))
         steps.push_back(longer(tried, max_iterations, residual));
     if (steps.size() > most_steps) steps.resize(most_steps);
     return steps;

@@ -90,6 +90,8 @@ check "does not send to what auto has tried" holds run.json "any(w['ended'] for 
   {s['command'].split('--precond ')[1].split()[0] for s in r['next'] if '--rtol 1e-19' in s['command'] and '--max-it' not in s['command']}"
 check "too strict a limit" exits 1 1 solve poisson2d:30 --max-it 1 --rtol 1e-14 --precond jacobi --method auto --json run.json
 check "is told what to do" holds run.json "r['next']"
+check "one that came half of the way" exits 1 1 solve poisson2d:60 --max-it 90 --method cg --precond none --json run.json
+check "is to go on first" holds run.json "'--max-it 900' in r['next'][0]['command'] and '--method cg' in r['next'][0]['command']"
 
 # ---- advise ----
 for ranks in 1 2; do

@@ -92,16 +92,16 @@ class Product:
 
 
 class Jacobi:
-    """A PC that at its call of a number raises on some ranks, or yields NaN."""
+    """A PC that at its call of a number raises on some ranks, or yields NaN, or does so from then on."""
 
-    def __init__(self, fails_at=0, nan_at=0, ranks=None):
-        self.calls, self.fails_at, self.nan_at, self.ranks = 0, fails_at, nan_at, ranks
+    def __init__(self, fails_at=0, nan_at=0, ranks=None, nan_stays=False):
+        self.calls, self.fails_at, self.nan_at, self.ranks, self.nan_stays = 0, fails_at, nan_at, ranks, nan_stays
 
     def apply(self, pc, x, y):
         self.calls += 1
         x.copy(y)
         y.scale(0.25)
-        if self.calls == self.nan_at:
+        if self.calls == self.nan_at or (self.nan_stays and self.calls > self.nan_at):
             y.set(numpy.nan)
         if self.calls == self.fails_at and (self.ranks is None or pc.getComm().rank in self.ranks):
             raise ValueError("of the preconditioner")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_plugin_errors.py PLUGIN: what the KSP type `stretto` refuses, and errors in functions that PETSc calls for a solve."""
 
+import math
 import sys
 import unittest
 
@@ -18,7 +19,7 @@ class Refusals(unittest.TestCase):
 
     def test_bad_options(self):
         A = matrix()
-        for name, value in (("method", "conjugate"), ("method", "cg:l=3"), ("matrix", "mine"), ("verify", "no")):
+        for name, value in (("method", "conjugate"), ("method", "cg:l=3"), ("method", "auto:m=50"), ("matrix", "mine"), ("verify", "no")):
             with self.subTest(name=name, value=value):
                 self.refused(lambda: solver(A, **{name: value}))
                 PETSc.Options().delValue(f"test_ksp_stretto_{name}")
@@ -87,6 +88,45 @@ class Failures(unittest.TestCase):
             ksp = solver(A, method)
             ksp.setMonitor(monitor)
             self.assertRaisesRegex(ValueError, "of the monitor", lambda: ksp.solve(b, x))
+
+    def test_exceptions_outlive_the_callbacks_that_follow(self):
+        A = matrix()
+        rank = PETSc.COMM_WORLD.rank
+        for method in self.methods:
+            for place in ("monitor", "preconditioner", "product"):
+                with self.subTest(method=method, place=place):
+                    def monitor(ksp, its, norm, fails=place == "monitor"):
+                        if fails and its == 3 and rank == 0:
+                            raise ValueError("of the monitor")
+                    here = {0}
+                    shell = PETSc.Mat().createPython(A.getSizes(), Product(A, fails_at=5 * (place == "product")))
+                    b, x = vectors(A)
+                    ksp = solver(shell, method, pc="none")
+                    ksp.getPC().setType("python")
+                    ksp.getPC().setPythonContext(Jacobi(fails_at=4 * (place == "preconditioner"), ranks=here))
+                    ksp.setMonitor(monitor)
+                    PETSc.Sys.pushErrorHandler("ignore")
+                    if rank == 0 or place == "product":
+                        self.assertRaisesRegex(ValueError, f"of the {place}", lambda: ksp.solve(b, x))
+                    else:
+                        self.assertRaises(PETSc.Error, lambda: ksp.solve(b, x))
+                    PETSc.Sys.popErrorHandler()
+
+    def test_nan_that_stays(self):
+        A = matrix()
+        for method in self.methods:
+            with self.subTest(method=method):
+                b, x = vectors(A)
+                ksp = solver(A, method, pc="none")
+                ksp.getPC().setType("python")
+                ksp.getPC().setPythonContext(Jacobi(nan_at=4, nan_stays=True))
+                ksp.solve(b, x)
+                self.assertEqual(ksp.getConvergedReason(), PETSc.KSP.ConvergedReason.DIVERGED_NANORINF)
+                self.assertTrue(math.isfinite(x.norm()))
+                ksp.getPC().setPythonContext(Jacobi())
+                ksp.setInitialGuessNonzero(True)
+                ksp.solve(b, x)
+                self.assertGreater(ksp.getConvergedReason(), 0)
 
     def test_nan(self):
         A = matrix()
