@@ -31,6 +31,7 @@ check "and what the others were" says out 'others were expected to take: '
 check "auto beside a method by name" solves 1 solve poisson2d:40 --method auto --method cg --json run.json
 check "is told of auto alone" holds run.json "r[0]['choice'] and not r[1]['choice']"
 for refusal in "--machine nowhere" "--machine nowhere.json" "--method cg --machine nowhere" "--machine run.json"; do
+  # shellcheck disable=SC2086
   check "$refusal" exits 2 2 solve poisson2d:10 $refusal
 done
 check "says which there are" says err "is not a machine file"
