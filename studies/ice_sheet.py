@@ -194,7 +194,7 @@ def newton_tables(part):
     for size in dict.fromkeys(row["size"] for row in part["rows"]):
         rows = [row for row in part["rows"] if row["size"] == size]
         steps = max(len(row["iterations"]) for row in rows)
-        parts.append(f"### {size.replace('x', ' × ')} points, {steps} Newton steps\n\n{newton_table(rows)}")
+        parts.append(f"### {times_of(size)} points, {steps} Newton steps\n\n{newton_table(rows)}")
     return "\n\n".join(parts)
 
 
@@ -262,26 +262,32 @@ def solutions_of(rows):
     parts = []
     for size in dict.fromkeys(row["size"] for row in rows):
         sums = whole(row for row in rows if row["size"] == size)
-        parts.append(f"### {size.replace('x', ' × ')}\n\n"
+        parts.append(f"### {times_of(size)}\n\n"
                      f"{said_of_solutions(sums)}\n\n{solutions_table(sums)}")
     return "\n\n".join(parts) or "Not simulated yet."
+
+
+# Parts whose rows may be measured one by one, and what a row belongs to.
+APART = {"newton": lambda row: times_of(row["size"]), "solutions": lambda row: f"{times_of(row['size'])} on {row['nodes']} nodes"}
+
+
+def times_of(size):
+    return size.replace("x", " × ")
 
 
 def facts(data):
     """What each part depends on."""
     by_line = {}
     for name, part in data.items():
-        if name == "newton":  # sheets are measured apart
-            for on, size in dict.fromkeys((row["on"], row["size"]) for row in part["rows"]):
-                of = [row for row in part["rows"] if row["size"] == size]
-                some = [row["solver"] for row in of if row["on"] == on]
-                which = f" ({listed(some)})" if len(some) < len(of) / 2 else ""
-                by_line.setdefault(on, []).append(f"newton, {size.replace('x', ' × ')}{which}")
-        elif name == "solutions":  # and so are numbers of nodes
-            for on, size, nodes in dict.fromkeys((row["on"], row["size"], row["nodes"]) for row in part["rows"]):
-                by_line.setdefault(on, []).append(f"solutions, {size.replace('x', ' × ')} on {nodes} nodes")
-        else:
+        if name not in APART:
             by_line.setdefault(machine.line(part["facts"]), []).append(name)
+            continue
+        groups = {}
+        for row in part["rows"]:
+            groups.setdefault((row["on"], APART[name](row)), []).append(row)
+        for (on, of), rows in groups.items():
+            few = 2 * len(rows) < sum(APART[name](row) == of for row in part["rows"])
+            by_line.setdefault(on, []).append(f"{name}, {of}" + (f" ({listed(row['solver'] for row in rows)})" if few else ""))
     return points(f"{listed(names)}: {line}" for line, names in by_line.items())
 
 
@@ -289,7 +295,7 @@ def report(data):
     us = data.get("scaling", {}).get("us", {})
     dealt = [(size, deal) for size in SIZES for deal in ("columns", "boxes") if f"{size} {deal}" in us]
     sizes = {*SIZES, *(part["size"] for part in data.values() if "size" in part)}
-    times = {size: size.replace("x", " × ") for size in sizes}
+    times = {size: times_of(size) for size in sizes}
     shown = {name: how(data[name]) if name in data else "Not measured yet."
              for name, how in {"newton": newton_tables, "latency": latency_table}.items()}
     values = {**shown, "facts": facts(data),

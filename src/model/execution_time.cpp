@@ -179,7 +179,7 @@ IterationTime ExecutionTime::operator()(const MethodIteration& iteration, int p)
         }
     }
     const double total = (t - begin) / static_cast<double>(periods);
-    time.sums = total - time.total();
+    time.sums = std::max(0.0, total - time.total());  // or less than nothing, by rounding
     for (double* const part : {&time.vectors, &time.products, &time.exchanges, &time.preconditioner, &time.sums})
         *part /= iteration.iterations;
     return time;

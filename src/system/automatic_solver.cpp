@@ -8,9 +8,9 @@
 
 #include "candidates.hpp"
 #include "local_trial.hpp"
-#include "moved_checkpoint.hpp"
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/driver/registry.hpp"
+#include "stretto/system/checkpoint_identity.hpp"
 
 namespace stretto {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "moved_checkpoint.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/check.hpp"
 #include "stretto/sparse/storage_report.hpp"
+#include "stretto/system/checkpoint_identity.hpp"
 #include "stretto/system/describe.hpp"
 #include "stretto/system/linear_system.hpp"
 

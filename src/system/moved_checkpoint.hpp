@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "stretto/convergence/checkpoint.hpp"
-#include "stretto/core/spec.hpp"
 #include "stretto/system/prepare.hpp"
 
 namespace stretto {
-
-/// What tells a preconditioner from others: those that are made of a rank's rows depend on how many ranks there are.
-inline std::string identity_of(const std::string& precond, const std::string& prepare, int ranks) {
-    const auto name = parse_spec(precond).name;
-    const bool alike = name == "none" || name == "jacobi" || name == "chebyshev";
-    return fmt::format("{}{}{}", precond, prepare.empty() ? "" : " after " + prepare,
-                       alike ? "" : fmt::format(" on {} ranks", ranks));
-}
 
 /// A user's checkpoint, whose rows are where the user has them, for a solver whose rows have moved.
 class MovedCheckpoint final : public Checkpoint {

@@ -9,6 +9,7 @@
 #include "moved_checkpoint.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/system/advice.hpp"
+#include "stretto/system/checkpoint_identity.hpp"
 
 namespace stretto {
 namespace {

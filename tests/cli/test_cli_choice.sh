@@ -34,7 +34,7 @@ for refusal in "--machine nowhere" "--machine nowhere.json" "--method cg --machi
   # shellcheck disable=SC2086
   check "$refusal" exits 2 2 solve poisson2d:10 $refusal
 done
-check "says which there are" says err "is not a machine file"
+check "the last of them, for it is a result" says err "run.json is not a machine file"
 python3 -c "import json; m = json.load(open('machine.json')); m['ranks_per_node'] = 1
 m['parameters']['node_latency']['value'] = 0; json.dump(m, open('alone.json', 'w'))"
 check "a machine of one rank" solves 1 solve poisson2d:40 --machine alone.json --json run.json

@@ -118,7 +118,7 @@ private:
         if (nodes_.size() != 1 || nodes_.front() * ranks != comm_.size())
             throw InputError(fmt::format(
                 "{} times the ranks of this run, {}: the machine has {} per node; start {} for --nodes {}, or "
-                "say --ranks-per-node {}",
+                "say --nodes 1 --ranks-per-node {}",
                 what, comm_.size(), ranks, nodes_.front() * ranks, nodes_.front(), comm_.size()));
     }
 

@@ -16,6 +16,7 @@
 #include "stretto/driver/check.hpp"
 #include "stretto/io/right_hand_side.hpp"
 #include "stretto/precond/table.hpp"
+#include "stretto/system/checkpoint_identity.hpp"
 #include "stretto/system/describe.hpp"
 #include "stretto/system/linear_system.hpp"
 #include "stretto/tasks/execution.hpp"
@@ -101,13 +102,9 @@ SparseArguments with_defaults(const Comm& comm, SparseArguments arguments) {
         const auto kept = read_checkpoint_header(comm, arguments.resume);
         arguments.methods.push_back(kept.method);
         if (arguments.precond.empty()) {
-            arguments.precond = kept.precond.substr(0, kept.precond.find(' '));
-            constexpr std::string_view after = " after ";
-            const auto at = kept.precond.find(after);
-            if (at != kept.precond.npos && arguments.prepare.empty()) {
-                const auto steps = kept.precond.substr(at + after.size());
-                arguments.prepare = steps.substr(0, steps.find(" on "));
-            }
+            const auto of = identified(kept.precond);
+            arguments.precond = of.precond;
+            if (arguments.prepare.empty()) arguments.prepare = of.prepare;
         }
     }
     if (arguments.precond.empty()) arguments.precond = arguments.methods.empty() ? automatic : "none";

@@ -51,7 +51,7 @@ std::string measured(const json& point) {
 }
 
 void print_point(const json& point) {
-    const auto us = [&](const char* part) { return std::max(0.0, 1e6 * point["parts"][part].get<double>()); };
+    const auto us = [&](const char* part) { return 1e6 * point["parts"][part].get<double>(); };
     print_out("{:>6} {:<34} {:>11.2f} {:>10.2f} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>8.2f} {:>6.3f} {:>8.2f}{}{}\n",
               point["nodes"].get<int>(), point["method"].get<std::string>(),
               1e6 * point["seconds_per_iteration"].get<double>(), us("vectors"), us("products"), us("exchanges"),

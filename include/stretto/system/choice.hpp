@@ -61,7 +61,7 @@ struct Choice : NextStep {
     double seconds = 0;                   ///< that it took to choose, measurements included
     Expectation expected;                 ///< of what was chosen last, before it ran
     std::vector<Expectation> methods;     ///< of the family, with the same preconditioner, the quickest first
-    std::vector<Expectation> runners_up;  ///< with other preconditioners, the quickest first
+    std::vector<Expectation> runners_up;  ///< with other preconditioners, in the order in which they are gone on with
     std::vector<std::string> trials;      ///< what was found out before the choice, in sentences
     std::vector<std::string> reasons;     ///< sentences, those of the trials last
     std::vector<std::string> changes;     ///< of mind, while it ran
