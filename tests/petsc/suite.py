@@ -11,11 +11,14 @@ import examples
 
 KSP, TESTS, SNES, TS = "ksp/ksp/tutorials/", "ksp/ksp/tests/", "snes/tutorials/", "ts/tutorials/"
 LINEAR = (SNES + "ex70.c",)  # which calls KSPSolve itself
-# Source, arguments, numbers of ranks, prefix of the solver; whether it belongs to the short run.
+SCHUR = ("-ksp_rtol 1e-9 -pc_use_amat -pc_type fieldsplit -pc_fieldsplit_type schur -pc_fieldsplit_schur_fact_type full "
+         "-pc_fieldsplit_schur_precondition a11 -fieldsplit_velocity_pc_type lu -fieldsplit_pressure_ksp_rtol 1e-9 "
+         "-fieldsplit_pressure_pc_type lu")
+# Source, arguments, numbers of ranks, which ex56 (cubes), ex60 (squares) and TS ex3 (one) choose themselves, prefix of the solver; whether it belongs to the short run.
 CASES = [
     (KSP + "ex2.c", "-m 100 -n 100", (1, 2, 4), "", True),
     (KSP + "ex3.c", "", (1, 2, 4), "", False),
-    (KSP + "ex5.c", "-pc_type asm", (4,), "", False),
+    (KSP + "ex5.c", "-pc_type asm", (1, 2, 4), "", False),
     (KSP + "ex9.c", "", (1, 2, 4), "", True),
     (KSP + "ex16.c", "-ntimes 3", (1, 2, 4), "", True),
     (KSP + "ex23.c", "", (1, 2, 4), "", False),
@@ -27,7 +30,7 @@ CASES = [
                      "-stokes_pc_fieldsplit_type symmetric_multiplicative -stokes_pc_fieldsplit_0_fields 0,1 "
                      "-stokes_pc_fieldsplit_1_fields 2 -stokes_fieldsplit_0_ksp_type preonly "
                      "-stokes_fieldsplit_0_pc_type lu -stokes_fieldsplit_1_ksp_type preonly "
-                     "-stokes_fieldsplit_1_pc_type jacobi", (1,), "stokes_", False),
+                     "-stokes_fieldsplit_1_pc_type jacobi", (1, 2, 4), "stokes_", False),
     (KSP + "ex45.c", "-pc_type mg -pc_mg_levels 2 -da_refine 1 -mg_levels_ksp_type {type} -mg_levels_ksp_max_it 2 "
                      "-mg_levels_pc_type jacobi -ksp_type fgmres", (1, 2, 4), "", True),
     (KSP + "ex50.c", "-pc_type gamg -da_grid_x 33 -da_grid_y 33", (1, 2, 4), "", False),
@@ -44,6 +47,10 @@ CASES = [
     (SNES + "ex48.c", "-M 8 -P 4 -dm_mat_type aij -pc_type bjacobi -ksp_type cg", (1, 2, 4), "", True),
     (SNES + "ex48.c", "-M 8 -P 4 -dm_mat_type baij -pc_type bjacobi -ksp_type cg", (1, 2, 4), "", False),
     (SNES + "ex48.c", "-M 8 -P 4 -dm_mat_type sbaij -pc_type bjacobi -sub_pc_type icc -ksp_type cg", (1, 2, 4), "", False),
+    (SNES + "ex62.c", f"-dm_plex_simplex 0 -dm_refine 2 -sol trig -vel_petscspace_degree 2 -pres_petscspace_degree 1 {SCHUR}", (1, 2, 4),
+     "", False),
+    (SNES + "ex69.c", "-dm_plex_simplex 0 -dm_plex_separate_marker -dm_refine 2 -vel_petscspace_degree 2 -pres_petscspace_degree 1 "
+                      f"{SCHUR}", (1, 2, 4), "", False),
     (SNES + "ex70.c", "-nx 16 -ny 24 -ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_type schur "
                       "-pc_fieldsplit_schur_fact_type lower -fieldsplit_0_ksp_type gmres -fieldsplit_0_pc_type bjacobi "
                       "-fieldsplit_1_pc_type jacobi -fieldsplit_1_inner_ksp_type preonly "

@@ -2,11 +2,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_plugin_errors.py PLUGIN: what the KSP type `stretto` refuses, and errors in functions that PETSc calls for a solve."""
 
+import ctypes
+import gc
 import math
 import sys
 import unittest
 
 from plugin_cases import PETSc, Jacobi, Product, matrix, residual, solver, vectors
+
+
+def allocated():
+    """Bytes of this process that were allocated and not freed."""
+    class Memory(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                                                         "uordblks", "fordblks", "keepcost")]
+    gc.collect()
+    ask = ctypes.CDLL(None).mallinfo2
+    ask.restype = Memory
+    found = ask()
+    return found.uordblks + found.hblkhd
 
 
 class Refusals(unittest.TestCase):
@@ -111,6 +125,46 @@ class Failures(unittest.TestCase):
                     else:
                         self.assertRaises(PETSc.Error, lambda: ksp.solve(b, x))
                     PETSc.Sys.popErrorHandler()
+
+    def test_failures_leave_no_memory_behind(self):
+        A = matrix(60)
+        b, x = vectors(A)
+        size = PETSc.COMM_WORLD.size
+
+        def fail(method, place):
+            """A solve that the last rank's product, preconditioner or monitor ends, or NaN everywhere; then a solver less."""
+            def monitor(ksp, its, norm):
+                if place == "monitor" and its == 3 and ksp.comm.rank == size - 1:
+                    raise ValueError("of the monitor")
+            shell = PETSc.Mat().createPython(A.getSizes(), Product(A, fails_at=5 * (place == "product")))
+            pc = Jacobi(fails_at=4 * (place == "preconditioner"), nan_at=4 * (place == "nan"), nan_stays=place == "nan", ranks={size - 1})
+            ksp = solver(shell, method, pc="none")
+            ksp.getPC().setType("python")
+            ksp.getPC().setPythonContext(pc)
+            ksp.setMonitor(monitor)
+            try:
+                ksp.solve(b, x)
+                return ksp.getConvergedReason() < 0
+            except (ValueError, PETSc.Error):
+                return True
+            finally:
+                ksp.destroy()
+                shell.destroy()
+
+        PETSc.Sys.pushErrorHandler("ignore")
+        for _ in range(40):  # after which MPI keeps no more buffers for later
+            fail("cg", "product")
+        for method in self.methods:
+            for place in ("product", "preconditioner", "monitor", "nan"):
+                with self.subTest(method=method, place=place):
+                    found = []
+                    for _ in range(4):
+                        for _ in range(10):
+                            self.assertTrue(fail(method, place))
+                        found.append(allocated())
+                    # A vector of each of these ten solves would be ten times as much.
+                    self.assertLess(min(after - before for before, after in zip(found, found[1:])), 8 * A.getLocalSize()[0])
+        PETSc.Sys.popErrorHandler()
 
     def test_nan_that_stays(self):
         A = matrix()
