@@ -23,8 +23,8 @@ namespace {
 using Complex = std::complex<double>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ConstComplexColumns = nb::ndarray<const Complex, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using ComplexColumns = nb::ndarray<Complex, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ConstComplexColumns = ColumnsOf<const Complex>;
+using ComplexColumns = ColumnsOf<Complex>;
 
 /// The rows of all processes, one after the other's.
 DistributedRowsOf<Complex> rows_of(const Comm& comm, const Vector<std::int64_t>& start,
@@ -40,12 +40,6 @@ DistributedRowsOf<Complex> rows_of(const Comm& comm, const Vector<std::int64_t>&
     return {Partition(std::move(first)), std::move(rows)};
 }
 
-MultiVector<const Complex> view(const ConstComplexColumns& x) {
-    return {x.data(), static_cast<Index>(x.shape(0)), static_cast<int>(x.shape(1))};
-}
-MultiVector<Complex> view(const ComplexColumns& x) {
-    return {x.data(), static_cast<Index>(x.shape(0)), static_cast<int>(x.shape(1))};
-}
 /// What products and preconditioners take: they are given vectors that they may write to.
 std::vector<Complex> copied(const ConstComplexColumns& x) { return {x.data(), x.data() + x.size()}; }
 

@@ -34,9 +34,6 @@ DenseOptions dense_options(const nb::dict& given) {
 
 namespace {
 
-template <class T>
-using ConstColumnsOf = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 /// Entries by a function of Python or one that is compiled, for real ones, of the coordinates of two groups of points.
 template <class T>
 class Blocks {
@@ -87,7 +84,7 @@ private:
             return nb::cast(view, nb::rv_policy::copy);
         };
         const nb::object answer = kernel_(array(x, rows), array(y, cols));
-        const auto found = nb::cast<ConstColumnsOf<T>>(answer);  // of rows × columns
+        const auto found = nb::cast<ColumnsOf<const T>>(answer);  // of rows × columns
         std::copy_n(found.data(), rows * cols, block.data());
     }
 

@@ -28,13 +28,13 @@
 namespace stretto::python {
 
 /// Columns of vectors as methods have them: rows × columns, row-major.
-using ConstColumns = nanobind::ndarray<const double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
-using Columns = nanobind::ndarray<double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+template <class T>
+using ColumnsOf = nanobind::ndarray<T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using ConstColumns = ColumnsOf<const double>;
+using Columns = ColumnsOf<double>;
 
-inline MultiVector<const double> view(const ConstColumns& x) {
-    return {x.data(), static_cast<Index>(x.shape(0)), static_cast<int>(x.shape(1))};
-}
-inline MultiVector<double> view(const Columns& x) {
+template <class T>
+MultiVector<T> view(const ColumnsOf<T>& x) {
     return {x.data(), static_cast<Index>(x.shape(0)), static_cast<int>(x.shape(1))};
 }
 

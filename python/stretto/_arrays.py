@@ -32,8 +32,8 @@ def real(array, name, kind=np.float64):
         by_dlpack = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
         array = np.from_dlpack(array) if by_dlpack else np.asarray(array)
     if array.dtype.kind == "c" and kind is np.float64:
-        raise TypeError(f"{name} has numbers of type {array.dtype}: complex numbers are for complex matrices, as A, with M as the name of a "
-                        f"preconditioner")
+        raise TypeError(f"{name} has numbers of type {array.dtype}: complex numbers are for complex matrices and operators; where A is a "
+                        f"function, for a complex b")
     if array.dtype.kind not in REALS + ("" if kind is np.float64 else "c"):
         what = "a sparse matrix: .toarray() is wanted" if hasattr(given, "tocsr") else f"no array of {'real ' if kind is np.float64 else ''}numbers, but of type {array.dtype}"
         raise TypeError(f"{name} is {what}")

@@ -9,7 +9,9 @@ _USUAL = {"prepare": "", "null_space": "auto", "device": "cpu", "execution": "th
 
 
 def refuse(given):
-    """Complains of options that complex systems have not."""
+    """Complains of options that complex systems have not, or where the library has no complex numbers."""
+    if not hasattr(_core, "ComplexMatrix"):
+        raise _core.InputError("this library was built without complex numbers (STRETTO_SCALARS)")
     for name, usual in _USUAL.items():
         if given.get(name, usual) not in (usual, None):
             raise TypeError(f"{name} is not for complex systems: leave it out")
@@ -27,15 +29,10 @@ def _canonical(A):
 
 def rows_of(A):
     """(start, columns, values) of complex numbers."""
-    if not (isinstance(A, (np.ndarray, list, tuple)) or hasattr(A, "tocsr") or hasattr(A, "__dlpack__")):
-        what = f"has numbers of type {A.dtype}" if _arrays.has_complex(A) else f"is {type(A).__name__}, and others are complex"
-        raise TypeError(f"A {what}: of a complex system it is a sparse matrix or an array")
     start, places, values = _arrays.rows_of(_canonical(A), _arrays.number)
     return start.astype(np.int64), places.astype(np.int64), values
 
 
 def system(communicator, start, places, values, given):
     """As `_core.System`."""
-    if not hasattr(_core, "ComplexMatrix"):
-        raise _core.InputError("this library was built without complex numbers (STRETTO_SCALARS)")
     return _core.ComplexMatrix(communicator, start, places, values, given["precond"], given["threads"], given["insist"])

@@ -25,17 +25,21 @@ def preconditioners() -> list[dict]:
     return _core.preconditioners()
 
 
-def _product(operator, name, rows):
-    """A function (x, y) of columns that writes operator(x) into y: of a matrix, a LinearOperator, a function of `rows` numbers."""
+def _product(operator, name, rows, is_complex):
+    """A function (x, y) of columns that writes operator(x) into y: of a matrix, a LinearOperator, a function of `rows` numbers. Complex
+    columns are two real ones each to an operator that says it is real: it may refuse them, or drop their imaginary parts."""
     shape, kind = getattr(operator, "shape", (rows, rows)), getattr(operator, "dtype", None)
     if tuple(shape) != (rows, rows):
         raise ValueError(f"{name} has the shape {tuple(shape)}: ({rows}, {rows}) is wanted, for b has {rows} rows")
-    if kind is not None and np.dtype(kind).kind == "c":
-        raise TypeError(f"{name} has numbers of type {kind}: operators are real; of complex systems A is a matrix, and M the name of a "
-                        f"preconditioner")
+    if is_complex and kind is not None and not _arrays.has_complex(operator):
+        real = _product(operator, name, rows, False)
+        return lambda x, y: real(x.view(np.float64), y.view(np.float64))
+    if not is_complex and _arrays.has_complex(operator):
+        raise TypeError(f"{name} has numbers of type {kind}, and A is real")
+    numbers = _arrays.number if is_complex else _arrays.real
 
     def taken(y, of):
-        of = _arrays.real(of, f"what {name} returned")
+        of = numbers(of, f"what {name} returned")
         if of.shape != y.shape and of.shape != (*y.shape, 1):
             raise ValueError(f"{name} returned an array of shape {of.shape} for a vector of shape {y.shape}: the same shape is wanted")
         y[...] = of.reshape(y.shape)
@@ -58,44 +62,40 @@ def _product(operator, name, rows):
     return apply
 
 
-def _transposed(operator, name, rows):
-    """The same of its transpose; None where it has none."""
+def _transposed(operator, name, rows, is_complex):
+    """The same of its transpose, of complex numbers its adjoint; None where it has none."""
     if operator is None or (callable(operator) and not hasattr(operator, "T")):
         return None
     try:
-        return _product(operator.T, name, rows)
+        turned = operator.T if not is_complex else operator.T.conj() if hasattr(operator, "conj") else operator.H
+        return _product(turned, name, rows, is_complex)
     except (AttributeError, NotImplementedError):
         return None
 
 
-def _operators(A, b, x0, M, precond, lies_on):
+def _operators(A, b, x0, M, precond, lies_on, is_complex):
     """b and a new x as columns; A, its transpose, M and its transpose as functions."""
     if lies_on:
         raise TypeError("b lies on a device, where A is to be a matrix and M the name of a preconditioner: functions take vectors of the host, "
                         "b.get() or b.cpu()")
     if precond not in ("auto", "none"):
         raise TypeError(f"precond={precond!r} is made from a matrix, and A is an operator: give M, which applies it")
-    rhs = _arrays.columns(b, "b", A.shape[0] if hasattr(A, "shape") else None)
+    taken = _arrays.number if is_complex else _arrays.real
+    rhs = _arrays.columns(b, "b", A.shape[0] if hasattr(A, "shape") else None, taken=taken)
     x, _ = _arrays.guess(x0, rhs)
     rows = len(rhs)
     if isinstance(A, Matrix):
         product, transpose = (lambda x, y: np.copyto(y, A._times(x))), None
     else:
         A = np.asarray(A) if isinstance(A, (list, tuple)) else A
-        product, transpose = _product(A, "A", rows), _transposed(A, "A", rows)
-    return rhs, x, product, transpose, _product(M, "M", rows) if M is not None else None, _transposed(M, "M", rows)
+        product, transpose = _product(A, "A", rows, is_complex), _transposed(A, "A", rows, is_complex)
+    by = _product(M, "M", rows, is_complex) if M is not None else None
+    return rhs, x, product, transpose, by, _transposed(M, "M", rows, is_complex)
 
 
 def is_matrix(A):
     """Whether its entries are there, rather than products alone."""
     return isinstance(A, (Matrix, np.ndarray, list, tuple)) or hasattr(A, "tocsr") or hasattr(A, "__dlpack__")
-
-
-def _named(M, precond):
-    """The preconditioner of a complex system."""
-    if M is not None:
-        raise TypeError(f"M is {type(M).__name__}: of a complex system it is the name of a preconditioner")
-    return precond
 
 
 def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any = "auto", M: Any = None, rtol: float | None = None,
@@ -108,8 +108,7 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     Parameters
     ----------
     A : sparse matrix, array, LinearOperator, callable, Matrix or HMatrix, (n, n)
-        With `comm` of several processes each has its rows of A, of b and of x. Of complex numbers (docs/scalars.md): a sparse matrix or an
-        array.
+        With `comm` of several processes each has its rows of A, of b and of x. A, b and M may be complex (docs/scalars.md).
     b : array, (n,) or (n, m)
         m right-hand sides are solved for together: the matrix is read once for all of them. x is an array of the same library: NumPy's,
         torch's, JAX's, CuPy's, numba's; where b lies on a GPU the solve runs there, b is read and x written there.
@@ -120,7 +119,8 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     precond : str
         ``NAME[:key=value,…]``, see `preconditioners`; ``"auto"``, ``"none"``; or what M takes.
     M : str, sparse matrix, LinearOperator or callable, optional
-        Applies the inverse of the preconditioner, as in SciPy; a name is the same as `precond`.
+        Applies the inverse of the preconditioner, as in SciPy; a name is the same as `precond`. A real operator, A or M, is given
+        complex vectors as columns of their real and imaginary parts.
     rtol, atol : float
         Converged is ‖b − A x‖ ≤ max(rtol ‖b‖, atol), recomputed, for each column. rtol None: 1e-8, of an `HMatrix` its own.
     maxiter : int, optional
@@ -157,16 +157,14 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     if reproducible and not communicator.reproducible:
         raise TypeError(f"reproducible is to be said where A is made: {type(A).__name__}(…, reproducible=True)" if isinstance(A, Matrix) else
                         "an HMatrix is not reproducible: its blocks are added up rank by rank")
-    is_complex = not isinstance(A, (Matrix, HMatrix)) and any(_arrays.has_complex(each) for each in (A, b, x0))
+    stays = isinstance(A, (Matrix, HMatrix))
+    is_complex = any(_arrays.has_complex(each) for each in ((A,) if stays else (A, b, x0, M)))
     if communicator.size > 1:
         is_complex = communicator.total(is_complex) > 0  # on any process
-    if is_complex:
+    if is_complex and not stays:
         _complex.refuse({"prepare": prepare, "null_space": null_space, "device": device, "execution": execution})
-        A = Matrix(A, precond=_named(M, precond), insist=insist, threads=threads or 0, comm=communicator, _complex_numbers=True)
-        return A.solve(b, x0, method=method, rtol=1e-8 if rtol is None else rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress,
-                       **options)
-    if isinstance(A, Matrix) and A.dtype.kind == "c":
-        _named(M, precond)
+        if is_matrix(A) and M is None:
+            A = Matrix(A, precond=precond, insist=insist, threads=threads or 0, comm=communicator, _complex_numbers=True)
     lies_on = _devices.lies_on(b)
     if isinstance(A, HMatrix) and M is None:
         return A.solve(b, x0, method=method, rtol=rtol, atol=atol, maxiter=maxiter, callback=callback, progress=progress, **options)
@@ -184,8 +182,9 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     if maxiter is not None:
         given["maxiter"] = maxiter
     if communicator.size > 1 and is_matrix(A) and not isinstance(A, Matrix):
-        A = Matrix(A, comm=communicator)
-    rhs, x, *operators = _arrays.together(communicator, lambda: _operators(A, b, x0, M, precond, lies_on), **given | {"x0 given": x0 is not None, "columns": np.shape(b)[1:]})
+        A = Matrix(A, comm=communicator, _complex_numbers=is_complex)
+    rhs, x, *operators = _arrays.together(communicator, lambda: _operators(A, b, x0, M, precond, lies_on, is_complex),
+                                          **given | {"x0 given": x0 is not None, "columns": np.shape(b)[1:]})
     given["zero_guess"] = x0 is None
     with told(progress, communicator, method, rtol, callback) as monitor:
         outcome = _core.solve_operator(communicator, *operators, rhs, x, given, monitor,

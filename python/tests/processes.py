@@ -66,14 +66,22 @@ def broken(v):
     return 2 * v
 
 
-for A, M in ((broken, None), (whole[mine], broken), (broken, stretto.Preconditioner(whole[mine], "block_jacobi:ilu0", comm=comm))):
-    try:
-        r = stretto.solve(A, B[mine], method="gmres", M=M, comm=comm)
-        assert comm.rank != comm.size - 1 and not r.converged
-    except KeyError:
-        assert comm.rank == comm.size - 1
+ilu = stretto.Preconditioner(whole[mine], "block_jacobi:ilu0", comm=comm)
+for A, M in ((broken, None), (whole[mine], broken), (broken, ilu)):
+    for b in (B[mine], B[mine] * 1j):
+        try:
+            r = stretto.solve(A, b, method="gmres", M=M, comm=comm)
+            assert comm.rank != comm.size - 1 and not r.converged
+        except KeyError:
+            assert comm.rank == comm.size - 1
 r = stretto.solve(whole[mine], B[mine], M=lambda v: v / 4, comm=comm)
 assert r.converged
+# Operators on complex numbers; a real one, too, and where one process alone has such.
+for A, M in ((wave, lambda v: v / 4), (wave, ilu), (whole, ilu)):
+    r = stretto.solve(A[mine], rhs[mine], M=M, rtol=1e-10, comm=comm)
+    assert r.converged and np.abs(r.x - stretto.solve(A, rhs, rtol=1e-10).x[mine]).max() < 1e-7
+r = stretto.solve(lambda v: 2 * v, B[mine] * (1j if comm.rank == comm.size - 1 else 1), comm=comm)
+assert r.converged and r.x.dtype == complex and np.allclose(r.x, B[mine] * (0.5j if comm.rank == comm.size - 1 else 0.5))
 
 
 def refused(call):
@@ -95,6 +103,7 @@ for call, words in (
         (lambda: stretto.solve(whole[mine], b[1:] if last else b, comm=comm), "rows, the matrix has"),
         (lambda: stretto.solve(whole[mine], b, b[1:] if last else b, comm=comm), "x0 has"),
         (lambda: stretto.solve(lambda v: v, b, M=3 if last else (lambda v: v), comm=comm), "M is int"),
+        (lambda: stretto.solve(lambda v: v, 1j * b, M=3 if last else (lambda v: v), comm=comm), "M is int"),
         (lambda: solver.solve(B[mine] if last else b), "made for 1"),
         (lambda: solver.matrix @ (b[1:] if last else b), "x has"),
         (lambda: solver.update_values(1j * whole[mine] if last else whole[mine]), "complex numbers are for"),

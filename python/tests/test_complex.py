@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.linalg import spsolve
+from scipy.sparse.linalg import LinearOperator, aslinearoperator, spsolve
 
 import stretto
 
@@ -38,9 +38,14 @@ def rhs():
     return rng.standard_normal((144, 3)) + 1j * rng.standard_normal((144, 3))
 
 
+def suits(method):
+    """A matrix that the method takes."""
+    return helmholtz() if next(each for each in stretto.methods() if each["name"] == method)["needs"] == "any" else hermitian()
+
+
 @pytest.mark.parametrize("method", [each["name"] for each in stretto.methods()])
 def test_all_methods(method, rhs):
-    A = hermitian() if next(each for each in stretto.methods() if each["name"] == method)["needs"] != "any" else helmholtz()
+    A = suits(method)
     for b in (rhs, rhs[:, 0]):
         r = stretto.solve(A, b, method=method, precond="jacobi", rtol=1e-9)
         assert r.converged and r.x.shape == b.shape and r.x.dtype == np.complex128
@@ -118,7 +123,7 @@ def test_a_matrix_that_stays(rhs):
     for call, error, words in ((lambda: M.update_values(hermitian() @ hermitian()), ValueError, "entries elsewhere"),
                                (lambda: M.update_values(A.data[1:]), ValueError, "values for"),
                                (lambda: M.solve(rhs[:-1]), ValueError, "b has 143 rows"),
-                               (lambda: stretto.solve(M, rhs, M=np.eye(144)), TypeError, "of a complex system it is the name"),
+                               (lambda: stretto.solve(M, rhs, M=np.eye(143)), ValueError, "M has the shape"),
                                (lambda: stretto.Matrix(A, prepare="rcm"), TypeError, "prepare is not for complex"),
                                (lambda: stretto.Matrix(A[:-1]), ValueError, "143 × 144")):
         with pytest.raises(error, match=words):
@@ -150,6 +155,82 @@ def test_a_preconditioner_for_scipy(rhs):
     assert info == 0 and residual(A, x, rhs[:, 0]) < 1e-4
 
 
+@pytest.mark.parametrize("method", [each["name"] for each in stretto.methods()])
+def test_operators_in_python(method, rhs):
+    A = suits(method)
+    truth = np.linalg.solve(A.toarray(), rhs)
+    jacobi = sp.diags(1 / A.diagonal())
+    for b, x in ((rhs, truth), (rhs[:, 0], truth[:, 0])):
+        r = stretto.solve(aslinearoperator(A), b, method=method, M=aslinearoperator(jacobi), rtol=1e-9)
+        assert r.converged and r.x.shape == b.shape and r.x.dtype == np.complex128 and r.details["scalar"] == "complex"
+        assert residual(A, r.x, b) <= 1.0001e-9 and np.allclose(r.x, x, atol=1e-6)
+    r = stretto.solve(A, rhs, method=method, M=jacobi, rtol=1e-9)
+    assert r.converged and np.allclose(r.x, truth, atol=1e-6)
+    x, info = getattr(stretto, method)(aslinearoperator(A), rhs[:, 1], rtol=1e-8)
+    assert info == 0 and residual(A, x, rhs[:, 1]) <= 1.0001e-8
+
+
+def test_kinds_of_operators(rhs):
+    A, G = helmholtz(), grid()
+
+    def real_alone(v):
+        assert v.dtype == np.float64
+        return G @ v
+    real = LinearOperator(G.shape, matvec=real_alone, rmatvec=real_alone, dtype=np.float64)
+    ilu, of_real = stretto.Preconditioner(A, "block_jacobi:ilu0"), stretto.Preconditioner(G, "block_jacobi:ic0")
+    for of, matrix, M in ((aslinearoperator(A), A, None), (lambda v: A @ v, A, None), (lambda v: A @ v, A, ilu),
+                          (A, A, lambda v: v / A.diagonal()), (stretto.Matrix(A), A, lambda v: v / 4),
+                          (A.toarray().tolist(), A, np.eye(144)), (A, A, of_real), (aslinearoperator(A), A, of_real),
+                          (real, G, None), (real, G, of_real), (G, G, ilu)):
+        for b in (rhs, rhs[:, 0]):
+            r = stretto.solve(of, b, M=M, rtol=1e-9)
+            assert r.converged and r.method == "gmres" and residual(matrix, r.x, b) <= 1.0001e-9
+            assert np.allclose(r.x, np.linalg.solve(matrix.toarray(), b), atol=1e-6)
+    # One of them complex is enough; of a function it is b.
+    for of, M in ((aslinearoperator(A), None), (A, ilu)):
+        r = stretto.solve(of, rhs.real, M=M, rtol=1e-9)
+        assert r.converged and residual(A, r.x, rhs.real) <= 1.0001e-9
+    r = stretto.solve(G, rhs.real, M=ilu, rtol=1e-9)
+    assert r.converged and np.allclose(r.x, np.linalg.solve(G.toarray(), rhs.real), atol=1e-6)
+    r = stretto.solve(aslinearoperator(A), rhs, r.x, rtol=1e-9)
+    assert r.converged and residual(A, r.x, rhs) <= 1.0001e-9
+    assert stretto.solve(aslinearoperator(A), rhs, r.x).iterations == 0
+    points = np.random.default_rng(4).random((300, 2))
+    K = stretto.HMatrix(points, lambda x, y: np.exp((1j - 9) * ((x[:, None] - y) ** 2).sum(axis=2)), nugget=1)
+    b = np.ones(300) + 1j
+    assert residual(K, stretto.solve(K, b, M=lambda v: v / 2, rtol=1e-7).x, b) <= 1.0001e-7
+
+
+def test_the_adjoint_of_operators(rhs):
+    A, b = helmholtz(), rhs[:, 0]
+    asked = []
+
+    def adjoint(v):
+        asked.append(v)
+        return A.conj().T @ v
+    products = LinearOperator(A.shape, matvec=lambda v: A @ v, rmatvec=adjoint, dtype=complex)
+    named = stretto.solve(A, b, method="improved_bicgstab", precond="none")
+    for of in (products, A, sp.csr_array(A), A.toarray()):
+        r = stretto.solve(of, b, method="improved_bicgstab", M=sp.eye(144))
+        assert r.converged and abs(r.iterations - named.iterations) <= 3 and r.finished_by == named.finished_by
+    assert asked
+
+
+def test_errors_in_operators_come_out(rhs):
+    def broken(v):
+        raise KeyError("mine")
+    for A, M in ((broken, None), (helmholtz(), broken), (stretto.Matrix(helmholtz()), broken)):
+        for method in ("gmres", "cg"):
+            with pytest.raises(KeyError, match="mine"):
+                stretto.solve(A, rhs, method=method, M=M)
+
+
+def test_the_same_bits(rhs):
+    A = hermitian()
+    r = [stretto.solve(aslinearoperator(A), rhs, method="cg", reproducible=True) for _ in range(2)]
+    assert r[0].converged and (r[0].x == r[1].x).all()
+
+
 def test_what_is_refused(rhs):
     A = helmholtz()
     bad = A.copy()
@@ -161,8 +242,16 @@ def test_what_is_refused(rhs):
             (lambda: stretto.solve(A, rhs, prepare="rcm"), TypeError, "prepare is not for complex"),
             (lambda: stretto.solve(A[:-1], rhs[:-1]), ValueError, "143 × 144"),
             (lambda: stretto.solve(A, rhs[:-1]), ValueError, "b has 143 rows"),
-            (lambda: stretto.solve(A, rhs, M=np.eye(144)), TypeError, "M is ndarray: of a complex system it is the name"),
-            (lambda: stretto.solve(lambda v: v, rhs), TypeError, "A is function, and others are complex"),
+            (lambda: stretto.solve(A, rhs, M=np.eye(143)), ValueError, r"M has the shape \(143, 143\)"),
+            (lambda: stretto.solve(lambda v: v[:3], rhs), ValueError, r"A returned an array of shape \(3,\)"),
+            (lambda: stretto.solve(lambda v: None, rhs), TypeError, "what A returned is no array of numbers"),
+            (lambda: stretto.solve(3, rhs), TypeError, "A is int"),
+            (lambda: stretto.solve(aslinearoperator(A), rhs[:-1]), ValueError, "b has 143 rows"),
+            (lambda: stretto.solve(aslinearoperator(A), rhs, precond="jacobi"), TypeError, "A is an operator"),
+            (lambda: stretto.solve(aslinearoperator(A), rhs, device="emulated"), TypeError, "device is not for complex"),
+            (lambda: stretto.improved_bicgstab(lambda v: A @ v, rhs), stretto.InputError, "does not have"),
+            (lambda: stretto.solve(aslinearoperator(A), rhs, reproducible=True), stretto.InputError, "gmres has complex coefficients"),
+            (lambda: stretto.Matrix(aslinearoperator(A)), TypeError, "A is no array of numbers"),
             (lambda: stretto.solve(A.astype(object), rhs), TypeError, "A is no array of"),
             (lambda: stretto.solve(bad, rhs), stretto.InputError, "the value is not finite"),
             (lambda: stretto.solve(A, rhs, nothing=1), TypeError, "there is no option 'nothing'")):

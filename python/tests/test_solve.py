@@ -242,7 +242,7 @@ def test_what_is_refused():
             (lambda: stretto.solve(lambda v: v[:3], b), ValueError, r"A returned an array of shape \(3,\)"),
             (lambda: stretto.solve(lambda v: None, b), TypeError, "what A returned is no array"),
             (lambda: stretto.solve(lambda v: 1j * v, b), TypeError, "what A returned has numbers of type complex"),
-            (lambda: stretto.solve(aslinearoperator(A.astype(complex)), b), TypeError, "A has numbers of type complex"),
+            (lambda: stretto.solve(stretto.Matrix(A), b, M=A.astype(complex)), TypeError, "numbers of type complex128, and A is real"),
             (lambda: stretto.solve(None, b), TypeError, "A is NoneType"),
             (lambda: stretto.gmres(A, b, restart=20), TypeError, "SciPy's restart is m here"),
             (lambda: stretto.solve(3, b), TypeError, "A is int"),

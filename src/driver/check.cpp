@@ -50,4 +50,12 @@ void check_flexible(const std::string& text, const std::string& precond) {
                     precond.empty() ? "" : " ", precond, text, others));
 }
 
+void check_reproducible_complex(const Comm& comm, const Method& method) {
+    if (comm.reproducible() && method.needs == Needs::any)
+        throw InputError(
+            fmt::format("{} has complex coefficients, whose products are rounded in more than one way: for hermitian "
+                        "matrices cg and its like are reproducible, and minres",
+                        method.name));
+}
+
 }  // namespace stretto

@@ -27,6 +27,7 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
     if (method.transpose && comm.reproducible())
         throw InputError(fmt::format(
             "{} needs products with Aᵀ, which are added up rank by rank, and is not reproducible", method.name));
+    if (is_complex<T>) check_reproducible_complex(comm, method);
     if (M.varies()) check_flexible(options.method, "");
     for (const auto& op : {A, M})
         if (op.local_rows() && *op.local_rows() != rows)
@@ -46,13 +47,12 @@ void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, cons
     if (options.threads < 1) throw InputError(fmt::format("{} threads: at least one is needed", options.threads));
 }
 
-/// For hermitian matrices complex vectors are real ones, too.
 template <class T>
 void check_single(const Method& method) {
-    if (std::same_as<T, double> || (std::same_as<T, std::complex<double>> && method.needs != Needs::any)) return;
-    throw InputError(fmt::format(
-        "{} in single precision is for real vectors in the processor's memory, on its threads: leave {} out",
-        method.name, "refine or basis=single"));
+    if (std::same_as<T, Number<T>>) return;
+    throw InputError(
+        fmt::format("{} in single precision is for vectors in the processor's memory, on its threads: leave {} out",
+                    method.name, "refine or basis=single"));
 }
 
 }  // namespace

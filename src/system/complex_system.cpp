@@ -71,11 +71,7 @@ std::string ComplexSystem::chosen(const std::string& text) const {
         return structure_.positive_diagonal ? "cg" : "minres";
     }
     const auto& method = *choose_method(text).method;
-    if (comm_->reproducible() && method.needs == Needs::any)
-        throw InputError(
-            fmt::format("{} has complex coefficients, whose products are rounded in more than one way: for hermitian "
-                        "matrices cg and its like are reproducible, and minres",
-                        method.name));
+    check_reproducible_complex(*comm_, method);
     if (insist_ || method.needs == Needs::any) return text;
     if (!structure_.hermitian)
         throw InputError(

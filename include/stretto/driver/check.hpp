@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "stretto/comm/comm.hpp"
 #include "stretto/driver/registry.hpp"
 
 namespace stretto {
@@ -25,5 +26,9 @@ std::string in_single(const std::string& method);
 /// Throws InputError unless a method, NAME[:key=value,…], takes a preconditioner that changes from one use to the next,
 /// which is called `precond`; empty: it has no name.
 void check_flexible(const std::string& method, const std::string& precond);
+
+/// Throws InputError where sums are to be the same bits on any number of ranks, and those of this method for complex
+/// vectors are not.
+void check_reproducible_complex(const Comm& comm, const Method& method);
 
 }  // namespace stretto
