@@ -39,7 +39,7 @@ MethodText<T> device_text(std::string_view method);
 template <class T>
 MethodText<T> text_of(const Method& method) {
     if constexpr (is_complex<T>)
-        return method.run_complex;
+        return method.complex.run;
     else if constexpr (OnHost<T>)
         return method.run;
     else
@@ -144,7 +144,7 @@ private:
     Recorder<Number<T>> recorder_;
     Kept kept_;
     Verdict<T> stop_;
-    std::unique_ptr<InSingle> single_;
+    std::unique_ptr<InSingle<Number<T>>> single_;
     Result result_;
 
     // Of the solve under way.

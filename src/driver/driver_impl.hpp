@@ -80,10 +80,10 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
     }
     recorder_.tell(options.monitor);
     stop_.checkpoints().keep_in(options.checkpoint);
-    if constexpr (std::same_as<T, double>)
+    if constexpr (std::same_as<T, Number<T>>)
         if (asked.in_single)
-            single_ = std::make_unique<InSingle>(V_, A_given_, M_given_, most_vectors(static_cast<bool>(M)),
-                                                 asked_->transpose, columns_, recorder_, kept_);
+            single_ = std::make_unique<InSingle<T>>(V_, A_given_, M_given_, most_vectors(static_cast<bool>(M)),
+                                                    asked_->transpose, columns_, recorder_, kept_);
 }
 
 /// The most that is stored at once by a method or those that may go on after it.
@@ -189,7 +189,7 @@ void Solver<T>::Driver::attempt(bool stuck) {
         recorder_.begin_run(method_->name);
         if (!in_single_)
             run_in_double(stuck);
-        else if constexpr (std::same_as<T, double>)
+        else if constexpr (std::same_as<T, Number<T>>)
             single_->run(*method_, method_options_, stuck, residual_vector(), x_);
     }
     stop_.checkpoints().end_run();

@@ -25,20 +25,31 @@ void convert(MultiVector<From> from, MultiVector<To> to, int threads) {
     });
 }
 
+template <class T>
+MethodText<Single<T>> text_in_single(const Method& method) {
+    if constexpr (is_complex<T>)
+        return method.complex.run_single;
+    else
+        return method.run_single;
+}
+
 }  // namespace
 
-void Converted::convert_around(MultiVector<float> x, MultiVector<float> y, Product product) const {
+template <class T>
+void Converted<T>::convert_around(MultiVector<Single<T>> x, MultiVector<Single<T>> y, Product product) const {
     convert(x, x_[0], threads_);
     (A_.*product)(x_[0], y_[0]);
     convert(y_[0], y, threads_);
 }
-double Converted::bytes(int columns) const {
+template <class T>
+double Converted<T>::bytes(int columns) const {
     const auto values = static_cast<double>(x_[0].rows()) * columns;
-    return A_.bytes(columns) + 2 * values * (sizeof(float) + sizeof(double));
+    return A_.bytes(columns) + 2 * values * (sizeof(Single<T>) + sizeof(T));
 }
 
-InSingle::InSingle(Space<double>& V, const AnyOperator<double>& A, const AnyOperator<double>& M, int vectors,
-                   bool transposes, Columns& standing, Recorder<double>& recorder, Kept& kept)
+template <class T>
+InSingle<T>::InSingle(Space<T>& V, const AnyOperator<T>& A, const AnyOperator<T>& M, int vectors, bool transposes,
+                      Columns& standing, Recorder<T>& recorder, Kept& kept)
     : A_in_double_(A),
       M_in_double_(M),
       columns_(standing),
@@ -52,21 +63,23 @@ InSingle::InSingle(Space<double>& V, const AnyOperator<double>& A, const AnyOper
     begin();
 }
 
-void InSingle::begin() {
-    const auto prepare = [&](const AnyOperator<double>& op, std::optional<Converted>& converted) {
-        if (!op) return OwnedOperator<float>{};
+template <class T>
+void InSingle<T>::begin() {
+    const auto prepare = [&](const AnyOperator<T>& op, std::optional<Converted<T>>& converted) {
+        if (!op) return OwnedOperator<S>{};
         auto single = op.in_single();
         if (single.op && (single.op.has_transpose() || !transposes_)) return single;
         if (!converted) converted.emplace(op, V_.rows(), V_.columns(), V_.threads());
-        return OwnedOperator<float>{AnyOperator<float>(*converted), nullptr};
+        return OwnedOperator<S>{AnyOperator<S>(*converted), nullptr};
     };
     A_ = prepare(A_in_double_, A_converted_);
     M_ = prepare(M_in_double_, M_converted_);
     stop_.reset();
 }
 
-void InSingle::run(const Method& method, const Options& options, bool fresh_shadow, MultiVector<double> r,
-                   MultiVector<double> x) {
+template <class T>
+void InSingle<T>::run(const Method& method, const Options& options, bool fresh_shadow, MultiVector<T> r,
+                      MultiVector<T> x) {
     const int width = V_.width(), columns = V_.columns(), together = columns / width;
     std::vector<double> target(static_cast<std::size_t>(width)), unit(static_cast<std::size_t>(columns), 1);
     auto squares = V_.scalars();
@@ -84,20 +97,20 @@ void InSingle::run(const Method& method, const Options& options, bool fresh_shad
     each_share(V_.rows(), V_.threads(), [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin * m; i < end * m; i += m)
             for (std::size_t j = 0; j < m; ++j) {
-                left.data()[i + j] = b_.data()[i + j] = static_cast<float>(r.data()[i + j] / unit[j]);
+                left.data()[i + j] = b_.data()[i + j] = static_cast<S>(r.data()[i + j] / unit[j]);
                 d_.data()[i + j] = 0;
             }
     });
-    const LinearMap<float> A(A_.op, V_, Kernel::apply), M(M_.op, V_, Kernel::precondition);
+    const LinearMap<S> A(A_.op, V_, Kernel::apply), M(M_.op, V_, Kernel::precondition);
     stop_.begin(options, fresh_shadow, left, squares);
-    method.run_single(V_, A, M, b_, d_, stop_);
+    text_in_single<T>(method)(V_, A, M, b_, d_, stop_);
     taken_ = std::max(taken_, V_.workspace().taken());
     V_.take_back();
     const auto broken = [](const Columns::Column& column) { return column.state == Columns::State::broken; };
     if (std::ranges::any_of(columns_, broken)) V_.clear_workspace();  // it may hold what is not finite
     each_share(V_.rows(), V_.threads(), [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin * m; i < end * m; i += m)
-            for (std::size_t j = 0; j < m; ++j) x.data()[i + j] += unit[j] * double{d_.data()[i + j]};
+            for (std::size_t j = 0; j < m; ++j) x.data()[i + j] += unit[j] * T{d_.data()[i + j]};
     });
     for (int j = 0; j < width; ++j) {
         auto& column = columns_[j];
@@ -108,5 +121,10 @@ void InSingle::run(const Method& method, const Options& options, bool fresh_shad
         column.waited += columns_.iteration() - column.ended_at;
     }
 }
+
+template class InSingle<double>;
+#if STRETTO_COMPLEX
+template class InSingle<std::complex<double>>;
+#endif
 
 }  // namespace stretto

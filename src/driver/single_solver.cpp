@@ -12,32 +12,33 @@ namespace {
 
 /// An operator on vectors in single precision for those in double, rounded on the way in: b − A x is that of the x that
 /// is returned.
+template <class T>
 class Rounded {
+    using D = Number<T>;
+
 public:
-    Rounded(const AnyOperator<float>& op, Index rows, int columns, int threads)
+    Rounded(const AnyOperator<T>& op, Index rows, int columns, int threads)
         : op_(op), x_(rows, columns, 1, threads), y_(rows, columns, 1, threads) {}
-    void apply(MultiVector<double> x, MultiVector<double> y) const { around(x, y, &AnyOperator<float>::apply); }
-    void apply_transpose(MultiVector<double> x, MultiVector<double> y) const {
-        around(x, y, &AnyOperator<float>::apply_transpose);
-    }
+    void apply(MultiVector<D> x, MultiVector<D> y) const { around(x, y, &AnyOperator<T>::apply); }
+    void apply_transpose(MultiVector<D> x, MultiVector<D> y) const { around(x, y, &AnyOperator<T>::apply_transpose); }
     bool has_transpose() const { return op_.has_transpose(); }
     double bytes(int columns) const {
-        return op_.bytes(columns) + 2.0 * x_[0].rows() * columns * (sizeof(float) + sizeof(double));
+        return op_.bytes(columns) + 2.0 * x_[0].rows() * columns * (sizeof(T) + sizeof(D));
     }
     bool varies() const { return op_.varies(); }
     std::optional<Index> local_rows() const { return op_.local_rows(); }
-    OwnedOperator<float> in_single() const { return {op_, nullptr}; }
+    OwnedOperator<T> in_single() const { return {op_, nullptr}; }
 
 private:
-    using Product = void (AnyOperator<float>::*)(MultiVector<float>, MultiVector<float>) const;
-    void around(MultiVector<double> x, MultiVector<double> y, Product product) const {
-        std::ranges::copy(x.values(), x_[0].data());
+    using Product = void (AnyOperator<T>::*)(MultiVector<T>, MultiVector<T>) const;
+    void around(MultiVector<D> x, MultiVector<D> y, Product product) const {
+        std::ranges::transform(x.values(), x_[0].data(), [](const D& value) { return static_cast<T>(value); });
         (op_.*product)(x_[0], y_[0]);
         std::ranges::copy(y_[0].values(), y.data());
     }
 
-    AnyOperator<float> op_;
-    Workspace<float> x_, y_;
+    AnyOperator<T> op_;
+    Workspace<T> x_, y_;
 };
 
 SolveOptions refined(SolveOptions options) {
@@ -54,49 +55,74 @@ std::string in_single(const std::string& method) {
     return "refine:inner=" + inner;
 }
 
-struct Solver<float>::Parts {
-    Parts(Comm& comm, const AnyOperator<float>& of_A, const AnyOperator<float>& of_M, Index rows, int columns,
+template <class T>
+    requires is_single<T>
+struct Solver<T>::Parts {
+    using D = Number<T>;
+    Parts(Comm& comm, const AnyOperator<T>& of_A, const AnyOperator<T>& of_M, Index rows, int columns,
           const SolveOptions& options)
         : A(of_A, rows, std::clamp(columns, 1, max_columns), std::max(options.threads, 1)) {
         if (of_M) M.emplace(of_M, rows, std::clamp(columns, 1, max_columns), std::max(options.threads, 1));
-        solver.emplace(comm, A, M ? AnyOperator<double>(*M) : AnyOperator<double>(), rows, columns, refined(options));
+        solver.emplace(comm, A, M ? AnyOperator<D>(*M) : AnyOperator<D>(), rows, columns, refined(options));
     }
 
     template <class Solve>
-    const Result& run(MultiVector<const float> of_b, MultiVector<float> of_x, Solve&& solve) {
+    const Result& run(MultiVector<const T> of_b, MultiVector<T> of_x, Solve&& solve) {
         b.assign(of_b.data(), of_b.data() + of_b.size());
         x.assign(of_x.data(), of_x.data() + of_x.size());
-        const Result& result = solve({b.data(), of_b.rows(), of_b.columns()}, {x.data(), of_x.rows(), of_x.columns()});
-        std::ranges::transform(x, of_x.data(), [](double value) { return static_cast<float>(value); });
+        const Result& result = solve(MultiVector<const D>(b.data(), of_b.rows(), of_b.columns()),
+                                     MultiVector<D>(x.data(), of_x.rows(), of_x.columns()));
+        std::ranges::transform(x, of_x.data(), [](const D& value) { return static_cast<T>(value); });
         return result;
     }
 
-    Rounded A;
-    std::optional<Rounded> M;
-    std::vector<double> b, x;
-    std::optional<Solver<double>> solver;
+    Rounded<T> A;
+    std::optional<Rounded<T>> M;
+    std::vector<D> b, x;
+    std::optional<Solver<D>> solver;
 };
 
-Solver<float>::Solver(Comm& comm, AnyOperator<float> A, AnyOperator<float> M, Index rows, int columns,
-                      const SolveOptions& options)
+template <class T>
+    requires is_single<T>
+Solver<T>::Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
+                  Index rows, int columns, const SolveOptions& options)
     : parts_(std::make_unique<Parts>(comm, A, M, rows, columns, options)) {}
-Solver<float>::~Solver() = default;
-Solver<float>::Solver(Solver&&) noexcept = default;
-Solver<float>& Solver<float>::operator=(Solver&&) noexcept = default;
+template <class T>
+    requires is_single<T>
+Solver<T>::~Solver() = default;
+template <class T>
+    requires is_single<T>
+Solver<T>::Solver(Solver&&) noexcept = default;
+template <class T>
+    requires is_single<T>
+Solver<T>& Solver<T>::operator=(Solver&&) noexcept = default;
 
-const Result& Solver<float>::solve(MultiVector<const float> b, MultiVector<float> x) {
-    return parts_->run(b, x, [this](MultiVector<const double> of_b, MultiVector<double> of_x) -> const Result& {
-        return parts_->solver->solve(of_b, of_x);
-    });
+template <class T>
+    requires is_single<T>
+const Result& Solver<T>::solve(MultiVector<const T> b, MultiVector<T> x) {
+    return parts_->run(b, x,
+                       [this](auto of_b, auto of_x) -> const Result& { return parts_->solver->solve(of_b, of_x); });
 }
-const Result& Solver<float>::solve_transposed(MultiVector<const float> b, MultiVector<float> x) {
-    return parts_->run(b, x, [this](MultiVector<const double> of_b, MultiVector<double> of_x) -> const Result& {
-        return parts_->solver->solve_transposed(of_b, of_x);
-    });
+template <class T>
+    requires is_single<T>
+const Result& Solver<T>::solve_transposed(MultiVector<const T> b, MultiVector<T> x) {
+    return parts_->run(
+        b, x, [this](auto of_b, auto of_x) -> const Result& { return parts_->solver->solve_transposed(of_b, of_x); });
 }
-void Solver<float>::set_tolerances(double rtol, double atol, int max_iterations) {
+template <class T>
+    requires is_single<T>
+void Solver<T>::set_tolerances(double rtol, double atol, int max_iterations) {
     parts_->solver->set_tolerances(rtol, atol, max_iterations);
 }
-void Solver<float>::forget() { parts_->solver->forget(); }
+template <class T>
+    requires is_single<T>
+void Solver<T>::forget() {
+    parts_->solver->forget();
+}
+
+template class Solver<float>;
+#if STRETTO_COMPLEX
+template class Solver<std::complex<float>>;
+#endif
 
 }  // namespace stretto

@@ -166,8 +166,9 @@ template <class T>
 void multiply(const T* left, const T* right, std::size_t count, std::size_t part, double* products) {
     if constexpr (is_complex<T>) {
         for (std::size_t i = 0; i < count; ++i) {
-            products[2 * i] = left[i].real() * (part == 1 ? right[i].imag() : right[i].real());
-            products[2 * i + 1] = left[i].imag() * (part == 1 ? -right[i].real() : right[i].imag());
+            const std::complex<double> a = left[i], b = right[i];
+            products[2 * i] = a.real() * (part == 1 ? b.imag() : b.real());
+            products[2 * i + 1] = a.imag() * (part == 1 ? -b.real() : b.imag());
         }
     } else {
         for (std::size_t i = 0; i < count; ++i) products[i] = double{left[i]} * double{right[i]};
@@ -231,6 +232,7 @@ void ExactSums<T>::finish(std::size_t dot) const {
 template class ExactSums<double>;
 template class ExactSums<float>;
 template class ExactSums<std::complex<double>>;
+template class ExactSums<std::complex<float>>;
 
 void ExactSum::add(const Digit* sum) {
     carried([&](std::size_t k) { return std::int64_t{sum[k]}; }, digits_);

@@ -25,7 +25,7 @@ constinit const Method bicgstab_row{
     .options = options,
     .run = bicgstab<double>,
     .run_single = bicgstab<float>,
-    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(bicgstab<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(bicgstab<T>); }),
 };
 
 }  // namespace stretto

@@ -38,7 +38,7 @@ constinit const Method gmres_row{
     .options = options,
     .run = gmres<double>,
     .run_single = gmres<float>,
-    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(gmres<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(gmres<T>); }),
 };
 
 }  // namespace stretto

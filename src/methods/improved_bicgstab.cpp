@@ -25,7 +25,7 @@ constinit const Method improved_bicgstab_row{
     .options = options,
     .run = improved_bicgstab<double>,
     .run_single = improved_bicgstab<float>,
-    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(improved_bicgstab<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(improved_bicgstab<T>); }),
 };
 
 }  // namespace stretto

@@ -24,7 +24,7 @@ constinit const Method pipelined_bicgstab_row{
     .options = options,
     .run = pipelined_bicgstab<double>,
     .run_single = pipelined_bicgstab<float>,
-    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_bicgstab<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_bicgstab<T>); }),
 };
 
 }  // namespace stretto

@@ -33,7 +33,7 @@ constinit const Method pipelined_gmres_row{
     .steady = "warmup=2",
     .run = pipelined_gmres<double>,
     .run_single = pipelined_gmres<float>,
-    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_gmres<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_gmres<T>); }),
 };
 
 }  // namespace stretto

@@ -34,8 +34,7 @@ constinit const Method pipelined_s_step_gmres_row{
     .steady = "warmup=2",
     .run = pipelined_s_step_gmres<double>,
     .run_single = pipelined_s_step_gmres<float>,
-    .run_complex =
-        complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_s_step_gmres<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(pipelined_s_step_gmres<T>); }),
 };
 
 }  // namespace stretto

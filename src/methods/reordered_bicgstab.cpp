@@ -34,7 +34,7 @@ constinit const Method reordered_bicgstab_row{
     .options = options,
     .run = reordered_bicgstab<double>,
     .run_single = reordered_bicgstab<float>,
-    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(reordered_bicgstab<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(reordered_bicgstab<T>); }),
 };
 
 }  // namespace stretto

@@ -38,7 +38,7 @@ constinit const Method s_step_gmres_row{
     .steady = "warmup=2",
     .run = s_step_gmres<double>,
     .run_single = s_step_gmres<float>,
-    .run_complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(s_step_gmres<T>); }),
+    .complex = complex_text([]<class T>(std::type_identity<T>) { return MethodText<T>(s_step_gmres<T>); }),
 };
 
 }  // namespace stretto

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../sparse/forms/row_sums.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/names.hpp"
@@ -17,44 +18,90 @@ namespace {
 
 using Complex = std::complex<double>;
 
+/// z = D r, in the precision of the vectors, for a diagonal D of values in the precision of V.
+template <class V>
+class ComplexDiagonal {
+public:
+    template <class W>
+    ComplexDiagonal(const std::vector<std::complex<W>>& values, int threads)
+        : threads_(threads), values_(values.begin(), values.end()) {}
+
+    template <class X>
+    void apply(MultiVector<std::complex<X>> r, MultiVector<std::complex<X>> z) const {
+        multiply(r, z, [](const auto& value) { return static_cast<std::complex<X>>(value); });
+    }
+    template <class X>
+    void apply_transpose(MultiVector<std::complex<X>> r, MultiVector<std::complex<X>> z) const {
+        multiply(r, z, [](const auto& value) { return static_cast<std::complex<X>>(std::conj(value)); });
+    }
+    double stored() const { return sizeof(std::complex<V>) * static_cast<double>(values_.size()); }
+    /// With vectors in the precision of V.
+    double bytes(int columns) const { return stored() * (2.0 * columns + 1); }
+    const std::vector<std::complex<V>>& values() const { return values_; }
+    int threads() const { return threads_; }
+
+private:
+    /// `m` is known at compile time for one column, of which rows are too short a loop.
+    template <class X, class Factor>
+    void multiply(MultiVector<std::complex<X>> r, MultiVector<std::complex<X>> z, const Factor& factor) const {
+        parallel(threads_, [&](int t, int threads) {
+            const RowShare mine(values_.size(), t, threads);
+            with_columns<std::complex<X>>(r.columns(), [&](auto m) {
+                const auto columns = static_cast<std::size_t>(static_cast<int>(m));
+                const auto* const values = values_.data();
+                const auto* const from = r.data();
+                auto* const to = z.data();
+#pragma omp simd
+                for (std::size_t i = mine.begin; i < mine.end; ++i)
+                    for (std::size_t j = 0; j < columns; ++j)
+                        to[i * columns + j] = factor(values[i]) * from[i * columns + j];
+            });
+        });
+    }
+
+    int threads_;
+    std::vector<std::complex<V>> values_;
+};
+
+/// V: what its numbers are made of.
+template <class V>
 class ComplexJacobi final : public ComplexPreconditioner {
 public:
-    explicit ComplexJacobi(const CsrMatrix<Complex>& A) : threads_(A.threads()), inverse_(A.diagonal()) {
-        Global zeros = 0;
-        for (auto& value : inverse_) {
-            zeros += value == 0.0;
-            value = value == 0.0 ? 1.0 : 1.0 / value;
-        }
-        zeros_ = all_sum(A.comm(), zeros);
-    }
-    void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override {
-        each_row([&](Index i, int j) { z(i, j) = inverse_[static_cast<std::size_t>(i)] * r(i, j); }, r.columns());
-    }
+    ComplexJacobi(const std::vector<Complex>& inverse, int threads, Global zeros)
+        : inverse_(inverse, threads), zeros_(zeros) {}
+    void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override { inverse_.apply(r, z); }
     void apply_transpose(MultiVector<Complex> r, MultiVector<Complex> z) const override {
-        each_row([&](Index i, int j) { z(i, j) = std::conj(inverse_[static_cast<std::size_t>(i)]) * r(i, j); },
-                 r.columns());
+        inverse_.apply_transpose(r, z);
     }
-    double bytes(int columns) const override { return stored() * (2.0 * columns + 1); }
-    double stored() const override { return sizeof(Complex) * static_cast<double>(inverse_.size()); }
+    OwnedOperator<std::complex<float>> in_single() const override {
+        return owned<std::complex<float>>(
+            std::make_shared<ComplexDiagonal<float>>(inverse_.values(), inverse_.threads()));
+    }
+    double bytes(int columns) const override {
+        return stored() + 2.0 * columns * sizeof(Complex) * static_cast<double>(inverse_.values().size());
+    }
+    double stored() const override { return inverse_.stored(); }
     std::vector<std::string> remarks() const override {
         if (zeros_ == 0) return {};
         return {fmt::format("jacobi: {} zeros on the diagonal count as ones", zeros_)};
     }
 
 private:
-    template <class Work>
-    void each_row(Work&& work, int columns) const {
-        parallel(threads_, [&](int t, int threads) {
-            const RowShare mine(inverse_.size(), t, threads);
-            for (std::size_t i = mine.begin; i < mine.end; ++i)
-                for (int j = 0; j < columns; ++j) work(static_cast<Index>(i), j);
-        });
-    }
-
-    int threads_;
-    std::vector<Complex> inverse_;
-    Global zeros_ = 0;
+    ComplexDiagonal<V> inverse_;
+    Global zeros_;
 };
+
+std::unique_ptr<ComplexPreconditioner> complex_jacobi(const CsrMatrix<Complex>& A, bool single) {
+    auto inverse = A.diagonal();
+    Global zeros = 0;
+    for (auto& value : inverse) {
+        zeros += value == 0.0;
+        value = value == 0.0 ? 1.0 : 1.0 / value;
+    }
+    zeros = all_sum(A.comm(), zeros);
+    if (single) return std::make_unique<ComplexJacobi<float>>(inverse, A.threads(), zeros);
+    return std::make_unique<ComplexJacobi<double>>(inverse, A.threads(), zeros);
+}
 
 /// A preconditioner of a real matrix that a complex one makes.
 class OfRealMatrix : public ComplexPreconditioner {
@@ -75,43 +122,63 @@ protected:
     std::unique_ptr<Preconditioner> M_;
 };
 
-/// Of the real system. A column of complex numbers is one of pairs as it is; several are taken apart, for the two rows
-/// of a number follow each other there.
-class OfRealSystem final : public OfRealMatrix {
-public:
-    OfRealSystem(const CsrMatrix<Complex>& A, const std::string& spec) : OfRealMatrix(real_equivalent(A), spec) {}
+/// M of the real system, on vectors of complex numbers made of X. A column of them is one of pairs as it is; several
+/// are taken apart, for the two rows of a number follow each other there.
+template <class X>
+class OnRealSystem {
+    using Vectors = MultiVector<std::complex<X>>;
 
-    void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override {
-        on_pairs(r, z, [&](auto from, auto to) { M_->apply(from, to); });
-    }
-    void apply_transpose(MultiVector<Complex> r, MultiVector<Complex> z) const override {
-        on_pairs(r, z, [&](auto from, auto to) { M_->apply_transpose(from, to); });
-    }
-    double bytes(int columns) const override {
-        const double taken_apart = columns > 1 ? 4.0 * sizeof(Complex) * columns * real_.local_rows() / 2 : 0;
-        return M_->bytes(columns) + taken_apart;
+public:
+    OnRealSystem(OwnedOperator<X> M, Index rows) : M_(std::move(M)), rows_(rows) {}
+
+    void apply(Vectors r, Vectors z) const { on_pairs(r, z, &AnyOperator<X>::apply); }
+    void apply_transpose(Vectors r, Vectors z) const { on_pairs(r, z, &AnyOperator<X>::apply_transpose); }
+    bool has_transpose() const { return M_.op.has_transpose(); }
+    double bytes(int columns) const {
+        const double taken_apart = columns > 1 ? 4.0 * sizeof(std::complex<X>) * columns * rows_ : 0;
+        return M_.op.bytes(columns) + taken_apart;
     }
 
 private:
-    template <class Work>
-    void on_pairs(MultiVector<Complex> r, MultiVector<Complex> z, Work&& work) const {
+    void on_pairs(Vectors r, Vectors z, void (AnyOperator<X>::*product)(MultiVector<X>, MultiVector<X>) const) const {
         const Index n = r.rows();
         const int m = r.columns();
-        if (m == 1) return work(rows_of(in_pairs(r)), rows_of(in_pairs(z)));
+        if (m == 1) return (M_.op.*product)(rows_of(in_pairs(r)), rows_of(in_pairs(z)));
         for (auto& values : apart_) values.resize(2 * r.size());
-        const MultiVector<double> from(apart_[0].data(), 2 * n, m), to(apart_[1].data(), 2 * n, m);
+        const MultiVector<X> from(apart_[0].data(), 2 * n, m), to(apart_[1].data(), 2 * n, m);
         for (Index i = 0; i < n; ++i)
             for (int j = 0; j < m; ++j) {
                 from(2 * i, j) = r(i, j).real();
                 from(2 * i + 1, j) = r(i, j).imag();
             }
-        work(from, to);
+        (M_.op.*product)(from, to);
         for (Index i = 0; i < n; ++i)
             for (int j = 0; j < m; ++j) z(i, j) = {to(2 * i, j), to(2 * i + 1, j)};
     }
-    static MultiVector<double> rows_of(MultiVector<double> pairs) { return {pairs.data(), 2 * pairs.rows(), 1}; }
+    static MultiVector<X> rows_of(MultiVector<X> pairs) { return {pairs.data(), 2 * pairs.rows(), 1}; }
 
-    mutable std::array<std::vector<double>, 2> apart_;  // kept, so that an apply allocates nothing
+    OwnedOperator<X> M_;
+    Index rows_;
+    mutable std::array<std::vector<X>, 2> apart_;  // kept, so that an apply allocates nothing
+};
+
+class OfRealSystem final : public OfRealMatrix {
+public:
+    OfRealSystem(const CsrMatrix<Complex>& A, const std::string& spec)
+        : OfRealMatrix(real_equivalent(A), spec), on_({AnyOperator<double>(*M_), nullptr}, A.local_rows()) {}
+
+    void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override { on_.apply(r, z); }
+    void apply_transpose(MultiVector<Complex> r, MultiVector<Complex> z) const override { on_.apply_transpose(r, z); }
+    double bytes(int columns) const override { return on_.bytes(columns); }
+    OwnedOperator<std::complex<float>> in_single() const override {
+        auto single = M_->in_single();
+        if (!single.op) return {};
+        return owned<std::complex<float>>(
+            std::make_shared<OnRealSystem<float>>(std::move(single), real_.local_rows() / 2));
+    }
+
+private:
+    OnRealSystem<double> on_;
 };
 
 CsrMatrix<double> real_part(const CsrMatrix<Complex>& A) {
@@ -170,7 +237,7 @@ std::unique_ptr<ComplexPreconditioner> make_complex_preconditioner(const std::st
         throw InputError(refusal(fmt::format("the preconditioner {} is not for complex matrices", name), "",
                                  std::vector<std::string_view>(std::begin(names), std::end(names)), "those are"));
     if (name == "none") return nullptr;
-    if (name == "jacobi") return std::make_unique<ComplexJacobi>(A);
+    if (name == "jacobi") return complex_jacobi(A, choice.options.choice("precision") == "single");
     if (name == "amg") return std::make_unique<OfRealPart>(A, spec);
     const bool has_inner =
         std::ranges::find(choice.kind->options, "inner", &OptionInfo::name) != choice.kind->options.end();

@@ -147,16 +147,16 @@ void CsrMatrix<T>::update_values(std::span<const T> values) {
         local_.build_forms(storage_, comm_->reproducible());
     });
     if (powers_) powers_ = std::make_shared<const MatrixPowers<T>>(*this, powers_->depth());
-    if constexpr (std::same_as<T, double>)
-        if (single_) single_->update_values(std::vector<float>(values.begin(), values.end()));
+    if constexpr (!is_single<T>)
+        if (single_) single_->update_values(std::vector<Single<T>>(values.begin(), values.end()));
 }
 
 template <class T>
-OwnedOperator<float> CsrMatrix<T>::in_single() const
-    requires std::same_as<T, double>
+OwnedOperator<Single<T>> CsrMatrix<T>::in_single() const
+    requires(!is_single<T>)
 {
-    if (!single_) single_ = std::shared_ptr<CsrMatrix<float>>(new CsrMatrix<float>(*this));
-    return owned<float>(single_);
+    if (!single_) single_ = std::shared_ptr<CsrMatrix<Single<T>>>(new CsrMatrix<Single<T>>(*this));
+    return owned<Single<T>>(single_);
 }
 
 template <class T>
@@ -379,6 +379,7 @@ template class CsrMatrix<double>;
 template class CsrMatrix<float>;
 #if STRETTO_COMPLEX
 template class CsrMatrix<std::complex<double>>;
+template class CsrMatrix<std::complex<float>>;
 #endif
 
 }  // namespace stretto

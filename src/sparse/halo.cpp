@@ -95,6 +95,7 @@ template class Halo<double>;
 template class Halo<float>;
 #if STRETTO_COMPLEX
 template class Halo<std::complex<double>>;
+template class Halo<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -301,6 +301,8 @@ template class LocalMatrix<float>;
 template LocalMatrix<float>::LocalMatrix(const LocalMatrix<double>&);
 #if STRETTO_COMPLEX
 template class LocalMatrix<std::complex<double>>;
+template class LocalMatrix<std::complex<float>>;
+template LocalMatrix<std::complex<float>>::LocalMatrix(const LocalMatrix<std::complex<double>>&);
 #endif
 
 }  // namespace stretto

@@ -135,10 +135,11 @@ void MatrixPowers<T>::apply(const Panel<T>& v, int first, int count, const Small
         for (auto& each : coefficients_) each.resize(width);
         for (std::size_t k = 0; k < width; ++k) {
             const int column = static_cast<int>(k);
-            const T theta = B(i + 1, i, column);
-            by_theta[k] = theta == T{} ? T{} : T{1} / theta;
-            now[k] = by_theta[k] * B(i, i, column);
-            before[k] = step > 0 ? by_theta[k] * B(i - 1, i, column) : T{};
+            using N = Number<T>;
+            const N theta = B(i + 1, i, column), inverse = theta == N{} ? N{} : N{1} / theta;
+            by_theta[k] = static_cast<T>(inverse);
+            now[k] = static_cast<T>(inverse * B(i, i, column));
+            before[k] = step > 0 ? static_cast<T>(inverse * B(i - 1, i, column)) : T{};
         }
         const T* const last = v[std::max(i - 1, first)].data();
         parallel(A_.threads(), [&](int t, int threads) {
@@ -172,6 +173,7 @@ template class MatrixPowers<double>;
 template class MatrixPowers<float>;
 #if STRETTO_COMPLEX
 template class MatrixPowers<std::complex<double>>;
+template class MatrixPowers<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -36,7 +36,7 @@ check "no inner method: what to type" says err '^stretto: refine needs a method 
 check "no such inner method" exits 2 1 solve "$bar" --method refine:inner=cgg
 check "no such inner method: names" says err "there is no method 'cgg'"
 check "with tasks" exits 2 1 solve "$bar" --method refine:inner=cg --execution tasks
-check "with tasks: says so" says err 'in single precision is for real vectors'
+check "with tasks: says so" says err 'in single precision is for vectors in the processor'
 check "predicted" exits 2 1 predict poisson3d:60 --nodes 1 --method refine:inner=cg
 check "predicted: says so" says err 'refine:inner=cg'
 check "all in single precision" solves 2 solve jump2d:40 --method pipelined_cg --precond block_jacobi:ilu0 --scalar single --json run.json
@@ -45,6 +45,10 @@ check "is verified" holds run.json "r['converged'] and r['relative_residual'] <=
 check "options go over" solves 1 solve convdiff2d:30 --method pipelined_gmres:l=2 --precond none --scalar single --json run.json
 check "to the inner method" holds run.json "r['options'] == 'inner=pipelined_gmres,l=2'"
 check "hermitian, too" solves 2 solve magnetic2d:20 --method cg --precond jacobi --scalar single --rtol 1e-5
+for method in gmres pipelined_gmres bicgstab pipelined_bicgstab; do
+  check "complex, too: $method" solves 2 solve helmholtz2d:30,points=12 --method $method --precond block_jacobi:ilu0 --scalar single --rtol 1e-10 --json run.json
+  check "complex, too: $method verified" holds run.json "r['method'] == 'refine' and r['scalar'] == 'complex' and r['converged'] and r['relative_residual'] <= 1e-10"
+done
 check "single without a method" exits 2 2 solve poisson2d:20 --scalar single
 check "asks for one" says err 'name a method and a preconditioner'
 finish

@@ -299,9 +299,13 @@ TEST_F(Refined, HermitianSystemsArePairsOfReals) {
     SolveOptions o;
     o.method = "refine:inner=cg";
     EXPECT_EQ(solve<Complex>(comm, A, Identity{}, b.view(), x.view(), o).status, Status::converged);
-    o.method = "refine:inner=gmres";
-    expect_part(refusal_of([&] { (void)solve<Complex>(comm, A, Identity{}, b.view(), x.view(), o); }),
-                "in single precision is for real vectors");
+    // Products of the complex matrix in single precision, as bytes tell: half of those in double.
+    const auto refined = solve<Complex>(comm, A, Identity{}, b.view(), x.view(), o).per_iteration.bytes;
+    o.method = "cg";
+    const auto plain = solve<Complex>(comm, A, Identity{}, b.view(), x.view(), o).per_iteration.bytes;
+    if (A.local_rows() > 0) {
+        EXPECT_LE(refined, 0.7 * plain);
+    }
 }
 
 TEST_F(Refined, SaysWhatToType) {

@@ -105,7 +105,7 @@ public:
     }
 
 private:
-    static constexpr bool possible = !std::same_as<T, float>;
+    static constexpr bool possible = !is_single<T>;
     static constexpr std::size_t most = 16;
 
     void add(MultiVector<T>& v) {

@@ -59,7 +59,7 @@ struct InPairs;
 /// they are compiled for real vectors, in which each complex number is a pair. A null space is not removed.
 template <class T>
 class Solver {
-    static_assert(scalar_is_built<T>, "this scalar is not built in: Solver<double>, <float>, <std::complex<double>>");
+    static_assert(scalar_is_built<T>, "this scalar is not built in: double, float, std::complex of them");
 
 public:
     /// Collective. `rows`: of this rank. Throws InputError, on every rank alike, for wrong sizes or options and for an
@@ -89,20 +89,23 @@ private:
     std::unique_ptr<InPairs<T>> pairs_;  // in the place of driver_: complex vectors whose scalars are real
 };
 
-/// The same where A, M, b and x are in single precision: iterative refinement (`refine:inner=NAME`) around the method,
-/// whose vectors are in single precision, too. ‖b − A x‖ is that of the x that is returned, from A's products, whatever
-/// these are worth: about 1e-6 ‖A‖‖x‖ is what they can tell.
-template <>
-class Solver<float> {
+/// The same where A, M, b and x are in single precision, real or complex: iterative refinement (`refine:inner=NAME`)
+/// around the method, whose vectors are in single precision, too. ‖b − A x‖ is that of the x that is returned, from A's
+/// products, whatever these are worth: about 1e-6 ‖A‖‖x‖ is what they can tell.
+template <class T>
+    requires is_single<T>
+class Solver<T> {
+    static_assert(scalar_is_built<T>, "this scalar is not built in: double, float, std::complex of them");
+
 public:
-    Solver(Comm& comm, AnyOperator<float> A, AnyOperator<float> M, Index rows, int columns,
-           const SolveOptions& options = {});
+    Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M, Index rows,
+           int columns, const SolveOptions& options = {});
     ~Solver();
     Solver(Solver&&) noexcept;
     Solver& operator=(Solver&&) noexcept;
 
-    const Result& solve(MultiVector<const float> b, MultiVector<float> x);
-    const Result& solve_transposed(MultiVector<const float> b, MultiVector<float> x);
+    const Result& solve(MultiVector<const T> b, MultiVector<T> x);
+    const Result& solve_transposed(MultiVector<const T> b, MultiVector<T> x);
     void set_tolerances(double rtol, double atol, int max_iterations);
     void forget();
 
@@ -116,13 +119,15 @@ template <class T>
 Result solve(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_identity_t<AnyOperator<T>> M,
              std::type_identity_t<MultiVector<const T>> b, std::type_identity_t<MultiVector<T>> x,
              const SolveOptions& options = {}) {
-    static_assert(scalar_is_built<T>, "this scalar is not built in: solve<double>, <float>, <std::complex<double>>");
+    static_assert(scalar_is_built<T>, "this scalar is not built in: double, float, std::complex of them");
     return Solver<T>(comm, A, M, b.rows(), b.columns(), options).solve(b, x);
 }
 
 extern template class Solver<double>;
+extern template class Solver<float>;
 #if STRETTO_COMPLEX
 extern template class Solver<std::complex<double>>;
+extern template class Solver<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -65,16 +65,19 @@ struct Method {
     MethodText<double> run;
     MethodText<float> run_single;
     /// Where scalars are complex; for a hermitian A, and so for all methods that need one, they are real.
-    MethodText<std::complex<double>> run_complex = nullptr;
+    struct Complex {
+        MethodText<std::complex<double>> run = nullptr;
+        MethodText<std::complex<float>> run_single = nullptr;
+    } complex{};
 };
 
-/// The loop for complex scalars, of text(std::type_identity<T>()), where they are built.
+/// The loops for complex scalars, of text(std::type_identity<T>()), where they are built.
 template <class Text>
-constexpr MethodText<std::complex<double>> complex_text(Text text) {
+constexpr Method::Complex complex_text(Text text) {
     if constexpr (scalar_is_built<std::complex<double>>)
-        return text(std::type_identity<std::complex<double>>());
+        return {text(std::type_identity<std::complex<double>>()), text(std::type_identity<std::complex<float>>())};
     else
-        return nullptr;
+        return {};
 }
 
 /// Options that several methods take.

@@ -26,6 +26,9 @@ struct OwnedOperator {
     AnyOperator<T> op;
     std::shared_ptr<const void> owner;
 };
+/// An operator on vectors of T, and what keeps it.
+template <class T, class Op>
+OwnedOperator<T> owned(std::shared_ptr<Op> op);
 
 /// A square linear operator, or a preconditioner, on the rows of this rank. Called on all ranks together.
 ///
@@ -46,8 +49,8 @@ struct OwnedOperator {
 ///   nothing varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
-///   in_single()            the same on vectors in single precision, an OwnedOperator<float> with this one's values of
-///                          now, asked for anew in each solve; without an operator in it there is none
+///   in_single()            the same on vectors in single precision, an OwnedOperator<Single<T>> with this one's values
+///                          of now, asked for anew in each solve; without an operator in it there is none
 ///
 /// Its type is forgotten here, so that a method is compiled once. Holds a pointer to it.
 ///
@@ -55,7 +58,7 @@ struct OwnedOperator {
 template <class T>
 class AnyOperator {
     template <class Op>
-    static constexpr bool on_real_vectors = is_complex<T> && requires(const Op& op, MultiVector<Real<T>> v) {
+    static constexpr bool on_real_vectors = is_complex<T> && requires(const Op& op, MultiVector<real_of<T>> v) {
         op.apply(v, v);
     } && !requires(const Op& op, MultiVector<T> v) { op.apply(v, v); };
 
@@ -74,16 +77,29 @@ public:
           }),
           bytes_(
               [](const void* self, int m) { return static_cast<double>(static_cast<const Op*>(self)->bytes(2 * m)); }) {
-        using X = Real<T>;
+        using X = real_of<T>;
         if constexpr (requires { op.varies(); }) varies_ = op.varies();
         if constexpr (requires { op.local_rows(); }) local_rows_ = op.local_rows();
         if constexpr (requires(MultiVector<X> v) { Pending(op.start_apply(v, v)); })
             start_apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
                 return static_cast<const Op*>(self)->start_apply(in_pairs(x), in_pairs(y));
             };
+        bool exact = true;
+        if constexpr (requires { op.has_residual(); }) exact = op.has_residual();
         if constexpr (requires(MultiVector<X> v) { op.residual(v, v, v); })
-            residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
-                static_cast<const Op*>(self)->residual(in_pairs(b), in_pairs(x), in_pairs(r));
+            if (exact)
+                residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
+                    static_cast<const Op*>(self)->residual(in_pairs(b), in_pairs(x), in_pairs(r));
+                };
+        if constexpr (requires {
+                          { op.in_single() } -> std::same_as<OwnedOperator<Single<X>>>;
+                      })
+            in_single_ = [](const void* self) {
+                const auto single =
+                    std::make_shared<OwnedOperator<Single<X>>>(static_cast<const Op*>(self)->in_single());
+                using OnReal = AnyOperator<Single<X>>;
+                return single->op ? owned<Single<T>>(std::shared_ptr<OnReal>(single, &single->op))
+                                  : OwnedOperator<Single<T>>{};
             };
         bool transpose = true;
         if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
@@ -131,7 +147,9 @@ public:
             residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
                 static_cast<const Op*>(self)->residual(b, x, r);
             };
-        if constexpr (std::same_as<T, double> && requires { op.in_single(); })
+        if constexpr (requires {
+                          { op.in_single() } -> std::same_as<OwnedOperator<Single<T>>>;
+                      })
             in_single_ = [](const void* self) { return static_cast<const Op*>(self)->in_single(); };
         bool transpose = true;
         if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
@@ -166,6 +184,12 @@ public:
         pairs.bytes_ = [](const void* self, int m) { return static_cast<const Op*>(self)->bytes(m); };
         pairs.local_rows_ = op.local_rows();
         pairs.varies_ = op.varies();
+        pairs.in_single_ = [](const void* self) {
+            using Pairs = AnyOperator<Single<T>>;
+            const auto single =
+                std::make_shared<OwnedOperator<std::complex<Single<T>>>>(static_cast<const Op*>(self)->in_single());
+            return OwnedOperator<Single<T>>{Pairs::on_pairs(single->op), single};
+        };
         return pairs;
     }
 
@@ -181,7 +205,7 @@ public:
     bool has_residual() const { return residual_; }
     void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const { residual_(op_, b, x, r); }
     /// The operator for vectors in single precision, where it has that; else one that is none.
-    OwnedOperator<float> in_single() const;
+    OwnedOperator<Single<T>> in_single() const;
     bool finishes_later() const { return start_apply_; }
     /// apply, with work on rows of y as soon as they are there, in so many parts; none: it cannot.
     void apply(MultiVector<T> x, MultiVector<T> y, const RowWork& work) const { apply_with_(op_, x, y, work); }
@@ -208,7 +232,7 @@ private:
     Pending (*start_apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*residual_)(const void*, MultiVector<T>, MultiVector<T>, MultiVector<T>) = nullptr;
-    OwnedOperator<float> (*in_single_)(const void*) = nullptr;
+    OwnedOperator<Single<T>> (*in_single_)(const void*) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
     int (*prepare_powers_)(const void*, int) = nullptr;
     void (*apply_powers_)(const void*, const Panel<T>&, int, int, const SmallMatrix<T>&) = nullptr;
@@ -219,10 +243,9 @@ private:
 };
 
 template <class T>
-OwnedOperator<float> AnyOperator<T>::in_single() const {
-    return in_single_ ? in_single_(op_) : OwnedOperator<float>{};
+OwnedOperator<Single<T>> AnyOperator<T>::in_single() const {
+    return in_single_ ? in_single_(op_) : OwnedOperator<Single<T>>{};
 }
-/// An operator on vectors of T, and what keeps it.
 template <class T, class Op>
 OwnedOperator<T> owned(std::shared_ptr<Op> op) {
     return {AnyOperator<T>(*op), op};

@@ -24,6 +24,8 @@ public:
     virtual double bytes(int columns) const = 0;     ///< moved by one apply on this rank
     virtual double stored() const = 0;               ///< bytes of the preconditioner itself on this rank
     virtual std::vector<std::string> remarks() const { return {}; }  ///< what a user should know of the set-up
+    /// Collective. The same rounded to single precision, for vectors in it; none: vectors are converted.
+    virtual OwnedOperator<std::complex<float>> in_single() const { return {}; }
 };
 
 /// Collective. The preconditioner NAME[:key=value,…]; null for none. `jacobi` divides by the diagonal. `block_jacobi`,

@@ -82,8 +82,8 @@ public:
     void apply_transpose(MultiVector<T> x, MultiVector<T> y) const;
 
     /// Collective the first time. The matrix rounded to single precision, for vectors in it; update_values is for both.
-    OwnedOperator<float> in_single() const
-        requires std::same_as<T, double>;
+    OwnedOperator<Single<T>> in_single() const
+        requires(!is_single<T>);
 
     Comm& comm() const { return *comm_; }
     const Partition& partition() const { return partition_; }
@@ -145,13 +145,14 @@ private:
     Halo<T> halo_;
     LocalMatrix<T> local_;
     mutable std::shared_ptr<const MatrixPowers<T>> powers_;
-    mutable std::shared_ptr<CsrMatrix<float>> single_;
+    mutable std::shared_ptr<CsrMatrix<Single<T>>> single_;
 };
 
 extern template class CsrMatrix<double>;
 extern template class CsrMatrix<float>;
 #if STRETTO_COMPLEX
 extern template class CsrMatrix<std::complex<double>>;
+extern template class CsrMatrix<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -72,6 +72,7 @@ extern template class Halo<double>;
 extern template class Halo<float>;
 #if STRETTO_COMPLEX
 extern template class Halo<std::complex<double>>;
+extern template class Halo<std::complex<float>>;
 #endif
 
 }  // namespace stretto

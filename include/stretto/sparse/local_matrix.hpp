@@ -121,6 +121,7 @@ extern template class LocalMatrix<double>;
 extern template class LocalMatrix<float>;
 #if STRETTO_COMPLEX
 extern template class LocalMatrix<std::complex<double>>;
+extern template class LocalMatrix<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -46,6 +46,7 @@ extern template class MatrixPowers<double>;
 extern template class MatrixPowers<float>;
 #if STRETTO_COMPLEX
 extern template class MatrixPowers<std::complex<double>>;
+extern template class MatrixPowers<std::complex<float>>;
 #endif
 
 }  // namespace stretto

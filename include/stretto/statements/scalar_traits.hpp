@@ -43,11 +43,20 @@ template <>
 struct NumberOf<float> {
     using type = double;
 };
+template <>
+struct NumberOf<std::complex<float>> {
+    using type = std::complex<double>;
+};
 template <class T>
 using Number = typename NumberOf<std::remove_const_t<T>>::type;
+/// The same values in single precision.
+template <class T>
+using Single = std::conditional_t<std::same_as<Number<T>, std::complex<double>>, std::complex<float>, float>;
+template <class T>
+inline constexpr bool is_single = std::same_as<std::remove_const_t<T>, Single<T>>;
 /// Whether vectors of T are in the memory of this process, where anybody may look at their elements.
 template <class T>
-concept OnHost = std::same_as<std::remove_const_t<T>, Number<T>> || std::same_as<std::remove_const_t<T>, float>;
+concept OnHost = std::same_as<std::remove_const_t<T>, Number<T>> || is_single<T>;
 
 template <class T>
 using real_of = typename ScalarTraits<T>::Real;

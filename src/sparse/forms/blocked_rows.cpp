@@ -321,6 +321,7 @@ template class BlockedRows<double>;
 template class BlockedRows<float>;
 #if STRETTO_COMPLEX
 template class BlockedRows<std::complex<double>>;
+template class BlockedRows<std::complex<float>>;
 #endif
 
 }  // namespace stretto

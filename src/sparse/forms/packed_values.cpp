@@ -19,7 +19,7 @@ std::size_t PackedValues<T>::Survey::slot(T value) const {
 
 template <class T>
 void PackedValues<T>::Survey::see(T value) {
-    single_ = single_ && static_cast<T>(static_cast<Single>(value)) == value;
+    single_ = single_ && static_cast<T>(static_cast<Single<T>>(value)) == value;
     if (!few_) return;
     const auto at = slot(value);
     if (numbers_[at] >= 0) return;
@@ -33,6 +33,7 @@ template class PackedValues<double>;
 template class PackedValues<float>;
 #if STRETTO_COMPLEX
 template class PackedValues<std::complex<double>>;
+template class PackedValues<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -125,6 +125,7 @@ template class RepeatedRows<double>;
 template class RepeatedRows<float>;
 #if STRETTO_COMPLEX
 template class RepeatedRows<std::complex<double>>;
+template class RepeatedRows<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -83,7 +83,8 @@ struct ProductSums<width, std::complex<X>> {
     }
 
 private:
-    static constexpr std::size_t lanes = std::gcd(width, KernelRegister<X>::width / 2), registers = width / lanes;
+    static constexpr std::size_t lanes = std::gcd(width, KernelRegister<double>::register_bytes / sizeof(T)),
+                                 registers = width / lanes;
     typedef X Register __attribute__((vector_size(lanes * sizeof(T)), aligned(sizeof(X)), may_alias));
     using in_register = std::make_integer_sequence<int, 2 * lanes>;
 

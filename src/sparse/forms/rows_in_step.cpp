@@ -278,6 +278,7 @@ template class RowsInStep<double>;
 template class RowsInStep<float>;
 #if STRETTO_COMPLEX
 template class RowsInStep<std::complex<double>>;
+template class RowsInStep<std::complex<float>>;
 #endif
 
 }  // namespace stretto

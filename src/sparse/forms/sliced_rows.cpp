@@ -146,6 +146,7 @@ template class SlicedRows<double>;
 template class SlicedRows<float>;
 #if STRETTO_COMPLEX
 template class SlicedRows<std::complex<double>>;
+template class SlicedRows<std::complex<float>>;
 #endif
 
 }  // namespace stretto

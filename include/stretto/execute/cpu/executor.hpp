@@ -94,7 +94,8 @@ public:
         for_each_row(v, [&](Index row) {
             for (int j = 0; j < v.columns(); ++j) {
                 if constexpr (is_complex<T>)
-                    v(row, j) = {uniform(seed, first_row + row, 2 * j), uniform(seed, first_row + row, 2 * j + 1)};
+                    v(row, j) = static_cast<T>(
+                        Number<T>{uniform(seed, first_row + row, 2 * j), uniform(seed, first_row + row, 2 * j + 1)});
                 else
                     v(row, j) = static_cast<T>(uniform(seed, first_row + row, j));
             }

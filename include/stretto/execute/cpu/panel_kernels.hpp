@@ -80,24 +80,26 @@ struct KernelRegister<std::complex<X>> {
         }
     };
 
-    static Register load(const std::complex<X>* p) { return apart(p, std::make_integer_sequence<int, width>{}); }
-    static void store(std::complex<X>* p, const Register& v) {
-        together(p, v, std::make_integer_sequence<int, width>{});
+    template <class Y>
+    static Register load(const std::complex<Y>* p) {
+        return apart(reinterpret_cast<const Y*>(p), std::make_integer_sequence<int, width>{});
+    }
+    template <class Y>
+    static void store(std::complex<Y>* p, const Register& v) {
+        together(reinterpret_cast<Y*>(p), v, std::make_integer_sequence<int, width>{});
     }
 
 private:
-    template <int... k>
-    static Register apart(const std::complex<X>* p, std::integer_sequence<int, k...>) {
-        const auto low = Part::load(reinterpret_cast<const X*>(p)),
-                   high = Part::load(reinterpret_cast<const X*>(p) + width);
+    template <class Y, int... k>
+    static Register apart(const Y* p, std::integer_sequence<int, k...>) {
+        const auto low = Part::load(p), high = Part::load(p + width);
         return {__builtin_shufflevector(low, high, (2 * k)...), __builtin_shufflevector(low, high, (2 * k + 1)...)};
     }
-    template <int... k>
-    static void together(std::complex<X>* p, const Register& v, std::integer_sequence<int, k...>) {
+    template <class Y, int... k>
+    static void together(Y* p, const Register& v, std::integer_sequence<int, k...>) {
         constexpr int half = width / 2, size = width;
-        Part::store(reinterpret_cast<X*>(p), __builtin_shufflevector(v.re, v.im, (k / 2 + k % 2 * size)...));
-        Part::store(reinterpret_cast<X*>(p) + width,
-                    __builtin_shufflevector(v.re, v.im, (half + k / 2 + k % 2 * size)...));
+        Part::store(p, __builtin_shufflevector(v.re, v.im, (k / 2 + k % 2 * size)...));
+        Part::store(p + width, __builtin_shufflevector(v.re, v.im, (half + k / 2 + k % 2 * size)...));
     }
 };
 

@@ -61,6 +61,7 @@ extern template class BlockedRows<double>;
 extern template class BlockedRows<float>;
 #if STRETTO_COMPLEX
 extern template class BlockedRows<std::complex<double>>;
+extern template class BlockedRows<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -49,22 +49,10 @@ void prefetch_values(const V& values, std::size_t ahead, std::size_t width) {
     for (std::size_t at = 0; at < width; at += 64 / element_size<V>) prefetch_value(values + (ahead + at));
 }
 
-/// A scalar in single precision.
-template <class T>
-struct SinglePrecision {
-    using type = float;
-};
-template <class T>
-struct SinglePrecision<std::complex<T>> {
-    using type = std::complex<float>;
-};
-
 /// Values of a matrix in the narrowest form that holds every one exactly: one byte each where they are at most 256
 /// different ones, single precision, or as they are.
 template <class T>
 class PackedValues {
-    using Single = typename SinglePrecision<T>::type;
-
 public:
     /// What the values seen so far can be kept as.
     class Survey {
@@ -107,8 +95,8 @@ public:
             });
             stored_.template emplace<2>(std::move(codes));
         } else if (survey.single_) {
-            Buffer<Single> values(size + ahead);
-            fill([to = values.data()](T value) mutable { *to++ = static_cast<Single>(value); });
+            Buffer<Single<T>> values(size + ahead);
+            fill([to = values.data()](T value) mutable { *to++ = static_cast<Single<T>>(value); });
             stored_.template emplace<1>(std::move(values));
         } else {
             Buffer<T> values(size + ahead);
@@ -123,14 +111,14 @@ public:
         if (const auto* codes = std::get_if<2>(&stored_))
             work(Coded<T>{codes->data(), table_.data()});
         else if (const auto* single = std::get_if<1>(&stored_))
-            work(static_cast<const Single*>(single->data()));
+            work(static_cast<const Single<T>*>(single->data()));
         else
             work(static_cast<const T*>(std::get<0>(stored_).data()));
     }
 
     /// Bytes of a value.
     std::size_t width() const {
-        constexpr std::size_t widths[] = {sizeof(T), sizeof(Single), 1};
+        constexpr std::size_t widths[] = {sizeof(T), sizeof(Single<T>), 1};
         return widths[stored_.index()];
     }
     double bytes() const { return static_cast<double>(size_ * width()); }
@@ -138,13 +126,14 @@ public:
 private:
     std::size_t size_ = 0;
     std::array<T, Survey::most> table_ = {};
-    std::variant<Buffer<T>, Buffer<Single>, Buffer<std::uint8_t>> stored_;
+    std::variant<Buffer<T>, Buffer<Single<T>>, Buffer<std::uint8_t>> stored_;
 };
 
 extern template class PackedValues<double>;
 extern template class PackedValues<float>;
 #if STRETTO_COMPLEX
 extern template class PackedValues<std::complex<double>>;
+extern template class PackedValues<std::complex<float>>;
 #endif
 
 }  // namespace stretto

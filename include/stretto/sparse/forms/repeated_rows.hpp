@@ -65,6 +65,7 @@ extern template class RepeatedRows<double>;
 extern template class RepeatedRows<float>;
 #if STRETTO_COMPLEX
 extern template class RepeatedRows<std::complex<double>>;
+extern template class RepeatedRows<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -70,6 +70,7 @@ extern template class RowsInStep<double>;
 extern template class RowsInStep<float>;
 #if STRETTO_COMPLEX
 extern template class RowsInStep<std::complex<double>>;
+extern template class RowsInStep<std::complex<float>>;
 #endif
 
 }  // namespace stretto

@@ -63,6 +63,7 @@ extern template class SlicedRows<double>;
 extern template class SlicedRows<float>;
 #if STRETTO_COMPLEX
 extern template class SlicedRows<std::complex<double>>;
+extern template class SlicedRows<std::complex<float>>;
 #endif
 
 }  // namespace stretto
