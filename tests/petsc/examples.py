@@ -80,7 +80,7 @@ class Examples:
 
     def __init__(self, folder, plugin, mpiexec, time_limit=120):
         self.folder = pathlib.Path(folder).absolute()
-        self.plugin, self.mpiexec, self.time_limit = plugin, mpiexec, time_limit
+        self.plugin, self.mpiexec, self.time_limit = pathlib.Path(plugin).absolute(), mpiexec, time_limit
         self.sources = sources()
         if not self.sources:
             raise Missing("PETSc's examples are not installed (libpetsc3.18-dev-examples, or set PETSC_EXAMPLES)")

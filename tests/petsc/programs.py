@@ -68,7 +68,7 @@ def main():
                 print(f"skipped: {name}: {needed} is not there")
                 continue
             ran += 1
-            loaded = f"-dll_append {given.plugin} {ours} -ksp_stretto_matrix {given.matrix} -ksp_converged_reason"
+            loaded = f"-dll_append {os.path.abspath(given.plugin)} {ours} -ksp_stretto_matrix {given.matrix} -ksp_converged_reason"
             code, before, text = run(given.mpiexec, ranks, command, stock + " -ksp_converged_reason")
             our_code, after, our_text = run(given.mpiexec, ranks, command, loaded)
             good = code == our_code == 0 and len(before) == len(after) > 0 and all(
