@@ -12,6 +12,7 @@
 #include "stretto/core/error.hpp"
 #include "stretto/core/names.hpp"
 #include "stretto/core/text.hpp"
+#include "stretto/io/complex_problem.hpp"
 
 namespace stretto {
 namespace {
@@ -88,6 +89,9 @@ std::string file_of_problem(const std::string& name) {
 
 DistributedRows load_problem(const Comm& comm, const std::string& name, int threads, const Progress& progress) {
     if (is_generated(name)) return generate(comm, name);
+    if (is_complex_problem(name))
+        throw InputError(
+            fmt::format("{0} has complex values, and real ones are asked for: stretto solve {0} is there", name));
     Global layers = 0;
     if (name.starts_with(kron)) agree(comm, [&] { layers = layers_of(name); });
     const std::string path = file_of_problem(name);

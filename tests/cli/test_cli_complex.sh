@@ -99,6 +99,8 @@ if "$STRETTO" list 2>/dev/null | grep -q '^ *amg '; then
   check "amg" solves 2 solve magnetic2d:25 --precond amg --method cg
   check "is that of the real part" says out 'amg: of the real part of A'
 fi
+check "advice is for real systems" exits 2 1 advise helmholtz2d:20
+check "advice is for real systems: what is there" says err 'helmholtz2d:20 has complex values.*stretto solve helmholtz2d:20'
 check "what is for real systems alone" refused 'for real systems' solve ring.mtx --prepare rcm
 check "not converged" exits 1 1 solve wind.mtx --method bicgstab --max-it 1
 finish

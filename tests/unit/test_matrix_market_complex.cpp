@@ -100,6 +100,22 @@ TEST_F(ComplexFiles, StructuresAreFound) {
     const auto helmholtz = look("helmholtz3d:4");
     EXPECT_TRUE(!helmholtz.hermitian && helmholtz.symmetric && !helmholtz.positive_diagonal);
     EXPECT_TRUE(look("poisson2d:5").hermitian);
+    // A few rows with entries that are out of proportion, as penalties are, hide nothing, and no scale does.
+    for (const double penalty : {1e12, 1e30, 1e156})
+        for (const double scale : {1.0, 1e-300, 1e140}) {
+            auto [partition, rows] = load_complex_problem(world, "helmholtz2d:20,points=20");
+            const Global first = partition.first(world.rank());
+            for (Index i = 0; i < rows.rows(); ++i)
+                for (auto k = rows.start[static_cast<std::size_t>(i)]; k < rows.start[static_cast<std::size_t>(i) + 1];
+                     ++k) {
+                    auto& value = rows.values[static_cast<std::size_t>(k)];
+                    if (rows.columns[static_cast<std::size_t>(k)] == first + i && (first + i) % 20 == 0)
+                        value += penalty;
+                    value *= scale;
+                }
+            const auto found = analyse(CsrMatrix<Complex>(world, std::move(partition), std::move(rows)));
+            EXPECT_TRUE(!found.hermitian && found.symmetric && !found.skew) << penalty << " times " << scale;
+        }
     EXPECT_THROW(look("magnetic2d"), InputError);
     EXPECT_THROW(look("magnetic2d:5,flux=2"), InputError);
 }

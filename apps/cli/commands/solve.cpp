@@ -120,7 +120,7 @@ SparseArguments with_defaults(const Comm& comm, SparseArguments arguments) {
     if (arguments.precond == automatic || std::ranges::count(arguments.methods, automatic) > 0)
         throw InputError(
             "--scalar single and auto do not go together: name a method and a preconditioner, as in "
-            "--method cg --precond jacobi");
+            "--method gmres --precond jacobi");
     for (auto& method : arguments.methods) method = in_single(method);
     arguments.precond = preconditioner_in_single(arguments.precond);
     arguments.scalar = "auto";
