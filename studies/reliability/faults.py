@@ -169,7 +169,8 @@ class Experiment:
             with open("/dev/full", "w") as full:
                 outcome = watch.watched(self.study.stretto.command(ranks, *words), LIMIT, **({"stdout": full} if to_full else {}))
         wrong = watch.wrong(outcome, (2,)) if ranks == 1 or not to_full else watch.wrong(outcome, range(256))
-        if not wrong and ranks == 1 and "No space left" not in outcome.err:
+        no_plots = "--plot needs gnuplot" in outcome.err  # which is said before anything is written
+        if not wrong and ranks == 1 and not no_plots and "No space left" not in outcome.err:
             wrong = f"the cause is not named: {watch.said(outcome)}"
         yield self.result(f"{' '.join(command)}{' > /dev/full' * to_full} on {ranks} ranks", [wrong] if wrong else [], outcome)
 

@@ -18,6 +18,8 @@ Outcome = collections.namedtuple("Outcome", "code out err late left seconds")
 # What a program that died says of it, or mpiexec, which has an exit code of its own then.
 DEATH = re.compile(r"exited on signal \d+ \([^)]*\)|terminate called[^\n]*|Sanitizer: [^\n]*|Signal: [^\n]*|BAD TERMINATION[^\n]*|"
                    r"corrupted [^\n]*|free\(\)[^\n]*|malloc\(\)[^\n]*|double free[^\n]*")
+# The frame of mpiexec's own main, where it is mpiexec that died (Open MPI 4.1 may, when it is told to end): not the program's doing.
+OF_MPIEXEC = re.compile(r"^\[\S+\] \[ *\d+\] (?:\S*/)?(?:mpirun|mpiexec|orterun)\(", re.MULTILINE)
 
 
 def of_session(session):
@@ -96,6 +98,8 @@ def wrong(outcome, codes):
         return f"no end after {outcome.seconds:.0f} s"
     if outcome.left:
         return f"{outcome.left} processes left behind"
+    if OF_MPIEXEC.search(outcome.err):
+        return ""
     if death := DEATH.search(outcome.err):
         return f"died: {death[0]}"
     if outcome.code not in codes:
