@@ -98,7 +98,7 @@ def wrong(outcome, codes):
         return f"no end after {outcome.seconds:.0f} s"
     if outcome.left:
         return f"{outcome.left} processes left behind"
-    if OF_MPIEXEC.search(outcome.err):
+    if OF_MPIEXEC.search(outcome.err) and "stretto(" not in outcome.err:
         return ""
     if death := DEATH.search(outcome.err):
         return f"died: {death[0]}"

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "stretto/sparse/csr.hpp"
@@ -27,6 +28,15 @@ LocalRows<T> rows_of(const Partition& partition, int rank, const std::type_ident
             }
         rows.start.push_back(static_cast<Global>(rows.columns.size()));
     }
+    return rows;
+}
+
+/// The rows of a matrix, rounded to single precision.
+template <class T>
+LocalRows<Single<T>> rounded_rows(const CsrMatrix<T>& A) {
+    auto of = A.local();
+    LocalRows<Single<T>> rows{std::move(of.start), std::move(of.columns), {}};
+    for (const T& value : of.values) rows.values.push_back(static_cast<Single<T>>(value));
     return rows;
 }
 

@@ -72,12 +72,7 @@ TEST_P(RefinedComplex, MovesFewerBytes) {
 }
 
 TEST_P(RefinedComplex, SolversOfSinglesConvergeToFiveDigits) {
-    const auto of_A = A.local();
-    LocalRows<SingleComplex> rows;
-    rows.start.assign(of_A.start.begin(), of_A.start.end());
-    rows.columns.assign(of_A.columns.begin(), of_A.columns.end());
-    for (const auto& value : of_A.values) rows.values.push_back(static_cast<SingleComplex>(value));
-    const CsrMatrix<SingleComplex> singles(comm, A.partition(), std::move(rows));
+    const CsrMatrix<SingleComplex> singles(comm, A.partition(), rounded_rows(A));
     const auto M = make_complex_preconditioner("jacobi", A);
     const auto by = M->in_single();
     const Index n = A.local_rows();

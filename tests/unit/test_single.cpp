@@ -78,12 +78,7 @@ struct SolverOfFloats : RefinedMethod {};
 
 TEST_P(SolverOfFloats, ConvergesToFiveDigits) {
     const auto A = problem(comm, spec);
-    const auto of_A = A.local();
-    LocalRows<float> rows;
-    rows.start.assign(of_A.start.begin(), of_A.start.end());
-    rows.columns.assign(of_A.columns.begin(), of_A.columns.end());
-    for (const double value : of_A.values) rows.values.push_back(static_cast<float>(value));
-    const CsrMatrix<float> of_floats(comm, A.partition(), std::move(rows));
+    const CsrMatrix<float> of_floats(comm, A.partition(), rounded_rows(A));
     const auto M = make_preconditioner("jacobi", A);
     const auto by = M->in_single();
     for (const int m : {1, 3}) {
