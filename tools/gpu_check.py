@@ -20,6 +20,7 @@ import pathlib
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -37,6 +38,7 @@ SOLVED = ["cg", "pipelined_cg"]
 LOOPS = {"poisson3d": ["cg", "single_reduction_cg", "pipelined_cg", "predict_and_recompute_cg"], "jump3d": ["cg", "pipelined_cg"],
          "convdiff3d": ["bicgstab", "reordered_bicgstab"]}  # that may be one kernel
 LOOP_SIDES = [10, 22, 46, 64, 80, 100]
+LOOPS_UP_TO = 300_000  # rows, in include/stretto/execute/device/cuda.hpp
 SIDES = [22, 46, 100, 215], [464], [711]  # 1e4 to 4e8 unknowns, the last of 2.5e9 nonzeros
 LONG = ["gmres", "pipelined_gmres"]  # whose bases are too large for the largest
 SOLVED_SIDES = [16, 32, 64, 128, 215]
@@ -207,6 +209,7 @@ def measure_loops(options, side, data):
                                       one_kernel=form).items():
                 data["loops"].append({"method": name, "problem": problem, "rows": side**3, "one_kernel": form == "1",
                                       "iterations": result["iterations"], "status": result["status"],
+                                      "barriers": result["per_iteration"]["applies"] + result["per_iteration"]["reductions"],
                                       "seconds": result["per_iteration"]["seconds"], "solve": result["seconds"]["solve"]})
 
 
@@ -315,7 +318,16 @@ def machine(options, data):
     put("kernel", kernel, "s", "measured: the smallest update, a launch")
     put("all_reduce", [max(of_sums - kernel, 0), 0, 0, 0], "s, C0 alone: one rank", "measured: the smallest dot product, less that: "
         "the way of a sum to the host")
+    put("one_kernel", [barrier_of(data["loops"]), LOOPS_UP_TO], "s of a barrier with its sums, rows",
+        "measured: loops as one kernel with the fewest rows, seconds an iteration over its products and sums, their median; rows as the "
+        "library has it")
     path.write_text(json.dumps(file, indent=2) + "\n")
+
+
+def barrier_of(loops):
+    """Seconds of a barrier in a kernel, of loops so small that they take nothing else."""
+    few = sorted({each["rows"] for each in loops})[:2]
+    return statistics.median(each["seconds"] / each["barriers"] for each in loops if each["one_kernel"] and each["rows"] in few)
 
 
 def report(options):

@@ -34,9 +34,11 @@ ModelMachine model_machine(const json& machine) {
     for (const auto& [name, sweep] : {std::pair("bandwidth_by_bytes", &model.sweep), {"reads_by_bytes", &model.reads}})
         if (parameters.contains(name))
             *sweep = parameters.at(name).at("value").get<std::vector<std::pair<double, double>>>();
-    const auto a = law("all_reduce"), e = law("exchange");
+    const auto a = law("all_reduce"), e = law("exchange"), loop = law("one_kernel");
     if (a[0] + a[1] > 0) model.all_reduce = {a[0], a[1], a[2], a[3]};
     if (e[0] > 0) model.exchange = {e[0], {e[1], e[2], e[3]}, {e[4], e[5], e[6]}};
+    model.barrier = loop[0];
+    model.one_kernel_rows = loop[1];
     return model;
 }
 

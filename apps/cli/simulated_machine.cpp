@@ -22,8 +22,10 @@ namespace {
 constexpr std::array numbers = {
     "memory_bandwidth", "cache",          "cache_bandwidth", "kernel",         "message",
     "node_latency",     "node_bandwidth", "link_latency",    "link_bandwidth", "network_bandwidth"};
-/// Those that are the coefficients of a law, and how many it has. A machine may have none of exchanges.
-constexpr std::array<std::pair<const char*, std::size_t>, 2> laws = {{{"all_reduce", 4}, {"exchange", 7}}};
+/// Those that are several numbers, the coefficients of a law above all, and how many. All but all_reduce may be
+/// missing.
+constexpr std::array<std::pair<const char*, std::size_t>, 3> laws = {
+    {{"all_reduce", 4}, {"exchange", 7}, {"one_kernel", 2}}};
 /// What a measured machine may have besides, for `stretto predict`.
 constexpr std::array sweeps = {"bandwidth_by_bytes", "reads_by_bytes"};
 constexpr const char* remaining = "gamma";
@@ -78,7 +80,7 @@ void check(const json& machine, const std::string& file) {
     for (const char* const name : numbers)
         if (!in_range(name, parameters.at(name).at("value").get<double>())) throw out_of_range(name);
     for (const auto& [name, count] : laws) {
-        if (name == std::string("exchange") && !parameters.contains(name)) continue;
+        if (name != std::string("all_reduce") && !parameters.contains(name)) continue;
         const auto values = parameters.at(name).at("value").get<std::vector<double>>();
         if (values.size() != count || !std::ranges::all_of(values, [](double v) { return std::isfinite(v) && v >= 0; }))
             throw out_of_range(name);

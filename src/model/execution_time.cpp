@@ -132,9 +132,33 @@ double ExecutionTime::range_of_optimality(int p, int vectors) const { return T_G
 
 // ---- an iteration ----
 
+/// A loop that is one kernel (src/device/one_kernel.hpp) takes one column, on one rank.
+bool ExecutionTime::is_one_kernel(const MethodIteration& iteration, int p) const {
+    return iteration.may_be_one_kernel && machine_.barrier > 0 && system_.N <= machine_.one_kernel_rows &&
+           system_.diagonal && m_ == 1 && p * machine_.ranks_per_node == 1 && !system_.trial;
+}
+
+/// Nothing is launched, and nothing hidden: all blocks meet before a product, and where a sum is to be there. The
+/// matrix is compressed rows with 4 bytes for a column.
+IterationTime ExecutionTime::in_one_kernel(const MethodIteration& iteration) const {
+    const double N = system_.N, row = 12 * system_.C;
+    const double b = machine_.b(N * (row + 8.0 * (2 + iteration.vectors_stored + iteration.preconditioned)));
+    IterationTime time;
+    for (const auto& event : iteration.events) {
+        if (event.kind == Step::vectors) time.vectors += event.vectors * 8 * N / b;
+        if (event.kind == Step::product) time.products += event.count * (machine_.barrier + (row + 16) * N / b);
+        if (event.kind == Step::preconditioner) time.preconditioner += event.count * system_.preconditioner(1) / b;
+        if (event.kind == Step::start) time.sums += machine_.barrier;
+    }
+    for (double* const part : {&time.vectors, &time.products, &time.preconditioner, &time.sums})
+        *part /= iteration.iterations;
+    return time;
+}
+
 /// Time goes by as the text has it. A sum that was started at s is there at T = max(t + γ T_G, s + T_G), for at t,
 /// where it is waited for, T_calc = t − s of work has gone by: (12). Periods are repeated until they all take as long.
 IterationTime ExecutionTime::operator()(const MethodIteration& iteration, int p) const {
+    if (is_one_kernel(iteration, p)) return in_one_kernel(iteration);
     const int vectors = iteration.vectors_stored;
     const double T_mul = this->T_mul(p, vectors), T_SpMV = this->T_SpMV(p, vectors), T_prec = this->T_prec(p, vectors);
     IterationTime time;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <string_view>
 
 #include "stretto/core/error.hpp"
 #include "stretto/driver/check.hpp"
@@ -14,6 +16,8 @@
 
 namespace stretto {
 namespace {
+
+constexpr std::string_view one_kernel_methods[] = {STRETTO_ONE_KERNEL_METHODS};
 
 /// The steps of a run between two of its iterations. Sums are numbered as they are started.
 class Recorded {
@@ -97,8 +101,12 @@ MethodIteration trace_iteration(const std::string& spec, Formulation formulation
     if (result.iterations < most || result.finished_by != method.name)
         throw InputError(fmt::format("{} ends after {} iterations by {}: there is no period to predict from", spec,
                                      result.iterations, result.finished_by));
-    return {spec, preconditioned, period.iterations, method.vectors(options, preconditioned),
-            Recorded(trace.steps()).between(period.first, period.first + period.iterations)};
+    return {spec,
+            preconditioned,
+            period.iterations,
+            method.vectors(options, preconditioned),
+            Recorded(trace.steps()).between(period.first, period.first + period.iterations),
+            std::ranges::find(one_kernel_methods, method.name) != std::end(one_kernel_methods)};
 }
 
 }  // namespace stretto

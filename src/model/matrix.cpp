@@ -146,6 +146,7 @@ ModelSystem ModelMatrix::system(const std::string& preconditioner, Storage stora
     system.C = static_cast<double>(whole.columns.size()) / static_cast<double>(size);
     system.product = moved_by(matrix, scale);
     system.stored = system.product.once;
+    system.diagonal = preconditioner == "none" || preconditioner.starts_with("jacobi");
     if (preconditioner.starts_with("cost:")) {
         const double vectors = vectors_of_cost(preconditioner);
         system.preconditioner = {0, 8 * system.N * vectors, static_cast<int>(vectors) / 2};

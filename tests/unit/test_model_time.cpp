@@ -168,6 +168,36 @@ TEST(Times, OfPipelinesFallWithTheirDepth) {
     EXPECT_GT(all(trace_iteration("deep_pipelined_cg:l=3", Formulation::merged, false), 64).total(), 1e-2);
 }
 
+// A device whose small loops are one kernel: its barriers, and its bytes at one bandwidth, are counted by hand.
+TEST(Times, OfLoopsThatAreOneKernelAreBarriersAndBytes) {
+    constexpr double b = 4e12, barrier = 4e-6, kernel = 5e-6;
+    ModelMachine device{
+        .memory_bandwidth = b, .cache_bandwidth = b, .kernel = kernel, .all_reduce = PowerLaw{1e-5, 0, 0, 0}};
+    const ModelMatrix matrix("poisson3d:50");
+    const auto plain = matrix.system("none", Storage::automatic), jacobi = matrix.system("jacobi", Storage::automatic),
+               ilu = matrix.system("block_jacobi:ilu0", Storage::automatic);
+    const auto traced = [](const char* method, bool M) { return trace_iteration(method, Formulation::merged, M); };
+    const auto seconds = [&](const ModelSystem& system, const char* method, int m = 1) {
+        return ExecutionTime(device, system, m, 0)(traced(method, &system != &plain), 1).total();
+    };
+    const double cg = seconds(plain, "cg"), gmres = seconds(plain, "gmres"), with_ilu = seconds(ilu, "cg"),
+                 two_columns = seconds(plain, "cg", 2);
+    device.barrier = barrier;
+    device.one_kernel_rows = 1e5;
+    EXPECT_EQ(seconds(plain, "cg"), cg) << "too many rows";
+    device.one_kernel_rows = 2e5;
+    EXPECT_EQ(seconds(plain, "gmres"), gmres) << "a loop that is never one kernel";
+    EXPECT_EQ(seconds(ilu, "cg"), with_ilu) << "a preconditioner that is no diagonal";
+    EXPECT_EQ(seconds(plain, "cg", 2), two_columns) << "several columns";
+    const double N = plain.N, vector = 8 * N / b, product = (12 * plain.C + 16) * N / b;
+    EXPECT_NEAR(seconds(plain, "cg") / (3 * barrier + product + 12 * vector), 1, 0.1);
+    EXPECT_NEAR(seconds(plain, "single_reduction_cg") / (2 * barrier + product + 16 * vector), 1, 0.1);
+    EXPECT_NEAR(seconds(plain, "bicgstab") / (5 * barrier + 2 * product + 18 * vector), 1, 1e-3);
+    EXPECT_GT(seconds(jacobi, "cg"), seconds(plain, "cg"));
+    device.ranks_per_node = 2;
+    EXPECT_GT(seconds(plain, "cg"), 3 * kernel) << "two ranks launch kernels";
+}
+
 TEST(Machine, MovesWhatFitsItsCacheAtTheCachesBandwidth) {
     ModelMachine machine{.memory_bandwidth = 10e9, .cache = 1e6, .cache_bandwidth = 40e9};
     EXPECT_DOUBLE_EQ(machine.b(1e5), 40e9);

@@ -24,6 +24,9 @@ struct ModelMachine {
     /// place of the three above. `reads`: the same where nothing is written.
     std::vector<std::pair<double, double>> sweep{}, reads{};
     double kernel = 0;  ///< seconds that each pass, product and preconditioner takes besides
+    /// Of a device whose loops may be one kernel: seconds of a barrier of its blocks, with the sums of dot products
+    /// that it brings, and the most rows of such a loop; 0: none is.
+    double barrier = 0, one_kernel_rows = 0;
     /// Seconds of a processor at each end of a message; latency and bandwidth within a node, and of the links between.
     double message = 0, node_latency = 0, node_bandwidth = 0, link_latency = 0, network_bandwidth = 0;
     bool dragonfly = false;                ///< or a fat tree with 16 nodes to a switch
@@ -62,7 +65,8 @@ struct ModelSystem {
     double N = 0, C = 0;
     double stored = 0;  ///< bytes of matrix and preconditioner
     Moved product{}, preconditioner{};
-    bool rows_on = false;  ///< whether the preconditioner hands its rows on (trace_iteration)
+    bool rows_on = false;   ///< whether the preconditioner hands its rows on (trace_iteration)
+    bool diagonal = false;  ///< whether it is a diagonal, or none
     std::function<Boundary(int ranks)> boundary;
     /// Where the machine is this one: what the parts take on its ranks beside so many vectors, measured. They take the
     /// place of (7), (9), (14) and the preconditioner's account, on one number of nodes.
@@ -102,6 +106,8 @@ private:
     double working_set(int p, int vectors) const;
     double b(int p, int vectors) const { return machine_.b(working_set(p, vectors)); }
     double pass_time(const MethodIteration& iteration, const MethodIteration::Event& event, int p) const;
+    bool is_one_kernel(const MethodIteration& iteration, int p) const;
+    IterationTime in_one_kernel(const MethodIteration& iteration) const;
 
     ModelMachine machine_;
     ModelSystem system_;

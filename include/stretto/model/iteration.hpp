@@ -32,6 +32,7 @@ struct MethodIteration {
     int iterations;      ///< of a period
     int vectors_stored;  ///< beyond x and b
     std::vector<Event> events;
+    bool may_be_one_kernel = false;  ///< on a device, its whole loop
     std::optional<TextTime> text{};
 
     int sums() const;  ///< of a period
