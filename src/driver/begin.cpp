@@ -3,12 +3,11 @@
 
 namespace stretto {
 
-template Scalars<double> Solver<double>::Driver::first_residual(const std::string& complaint);
-template std::optional<Status> Solver<double>::Driver::reached(const Column& column, double tolerance);
+template Scalars<double> Driver<double>::first_residual(const std::string& complaint);
+template std::optional<Status> Driver<double>::reached(const Column& column, double tolerance);
 #if STRETTO_COMPLEX
-template Scalars<std::complex<double>> Solver<std::complex<double>>::Driver::first_residual(
-    const std::string& complaint);
-template std::optional<Status> Solver<std::complex<double>>::Driver::reached(const Column& column, double tolerance);
+template Scalars<std::complex<double>> Driver<std::complex<double>>::first_residual(const std::string& complaint);
+template std::optional<Status> Driver<std::complex<double>>::reached(const Column& column, double tolerance);
 #endif
 
 }  // namespace stretto

@@ -27,7 +27,7 @@ constexpr double surely_large = 1e-220, surely_small = 1e270;
 
 /// b − A x into residual_vector(), without a product where x is zero. Returns its squares.
 template <class T>
-Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
+Scalars<T> Driver<T>::first_residual(const std::string& complaint) {
     if (transposed_ && V_.comm().reproducible())
         throw InputError("products with Aᵀ are added up rank by rank: a transposed solve is not reproducible");
     const auto r = residual_vector();
@@ -60,7 +60,7 @@ Scalars<T> Solver<T>::Driver::first_residual(const std::string& complaint) {
 }
 
 template <class T>
-void Solver<T>::Driver::set_targets(const Scalars<T>& bb) {
+void Driver<T>::set_targets(const Scalars<T>& bb) {
     std::vector<double> largest;  // looked for where ‖b‖² does not tell
     for (int j = 0; j < V_.width(); ++j)
         if (!(real_part(bb[j]) > surely_large && real_part(bb[j]) < surely_small)) largest = V_.largest(b_);
@@ -86,14 +86,14 @@ void Solver<T>::Driver::set_targets(const Scalars<T>& bb) {
 }
 
 template <class T>
-void Solver<T>::Driver::set_target(int j, double goal, double norm) {
+void Driver<T>::set_target(int j, double goal, double norm) {
     at(j).goal = goal;
     columns_[j].target = std::max(aim * goal, lowest_aim * norm);
 }
 
 /// Takes out of b what is outside of the range of A. Returns ‖b̂‖²; b̂ is in residual_vector() then, too.
 template <class T>
-Scalars<T> Solver<T>::Driver::project() {
+Scalars<T> Driver<T>::project() {
     // What is left of a b that is orthogonal to the range is rounding errors, if it is no more than this part of b.
     constexpr double rounding = 1e-13;
     result_.projected = true;
@@ -135,7 +135,7 @@ Scalars<T> Solver<T>::Driver::project() {
 
 /// The status of a column whose residual is small enough; b̂ − A x is orthogonal to b − b̂.
 template <class T>
-std::optional<Status> Solver<T>::Driver::reached(const Column& column, double tolerance) {
+std::optional<Status> Driver<T>::reached(const Column& column, double tolerance) {
     if (std::hypot(column.residual, column.outside) <= tolerance) return Status::converged;
     if (!column.in_range && column.residual <= column.goal) return Status::least_squares;
     return std::nullopt;

@@ -3,9 +3,9 @@
 
 namespace stretto {
 
-template class Solver<double>::Driver;
+template class Driver<double>;
 #if STRETTO_COMPLEX
-template class Solver<std::complex<double>>::Driver;
+template class Driver<std::complex<double>>;
 #endif
 
 }  // namespace stretto

@@ -48,7 +48,7 @@ MethodText<T> text_of(const Method& method) {
 
 /// Runs methods under the contract that what is called converged is: verifies, restarts, falls back, gives up.
 template <class T>
-class Solver<T>::Driver {
+class Driver {
 public:
     Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
            const SolveOptions& options, int together = 1);

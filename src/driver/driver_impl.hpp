@@ -34,8 +34,8 @@ const Method& next(const Method& method, const Options& given) {
 }  // namespace
 
 template <class T>
-Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows,
-                          int columns, const SolveOptions& options, int together)
+Driver<T>::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOperator<T> M, Index rows, int columns,
+                  const SolveOptions& options, int together)
     : spec_(asked.spec),
       asked_(asked.method),
       asked_options_(asked.options),
@@ -88,7 +88,7 @@ Solver<T>::Driver::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> 
 
 /// The most that is stored at once by a method or those that may go on after it.
 template <class T>
-int Solver<T>::Driver::most_vectors(bool preconditioned) const {
+int Driver<T>::most_vectors(bool preconditioned) const {
     const auto stored = [&](const Method& method) {
         return method.vectors(options_for(spec_, method), preconditioned);
     };
@@ -97,7 +97,7 @@ int Solver<T>::Driver::most_vectors(bool preconditioned) const {
 }
 
 template <class T>
-const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, bool transposed) {
+const Result& Driver<T>::run(MultiVector<const T> b, MultiVector<T> x, bool transposed) {
     if (transposed && !(A_.has_transpose() && M_.has_transpose()))
         throw InputError(
             fmt::format("a transposed solve needs products with {}, which this {} does not have "
@@ -122,7 +122,7 @@ const Result& Solver<T>::Driver::run(MultiVector<const T> b, MultiVector<T> x, b
 }
 
 template <class T>
-void Solver<T>::Driver::begin(const std::string& complaint) {
+void Driver<T>::begin(const std::string& complaint) {
     std::optional<Snapshot> from;
     if (options_.checkpoint) from = std::exchange(options_.checkpoint->from, std::nullopt);
     resumes_ = from.has_value();
@@ -154,7 +154,7 @@ void Solver<T>::Driver::begin(const std::string& complaint) {
 
 /// Checks that it is of such a system. The method goes on that ran.
 template <class T>
-void Solver<T>::Driver::go_on_from(const Snapshot& from, const std::string& complaint) {
+void Driver<T>::go_on_from(const Snapshot& from, const std::string& complaint) {
     const std::size_t size = b_.size() * sizeof(Number<T>) / sizeof(double);
     agree(V_.comm(), [&] {
         const bool fits = !from.vectors.empty() &&
@@ -175,7 +175,7 @@ void Solver<T>::Driver::go_on_from(const Snapshot& from, const std::string& comp
 }
 
 template <class T>
-void Solver<T>::Driver::attempt(bool stuck) {
+void Driver<T>::attempt(bool stuck) {
     store_best();
     columns_.begin_run([&](int j) { return at(j).finished ? NAN : at(j).residual; });
     if (columns_.run() > 0) kept_.forget();  // what it learnt did not serve it well
@@ -207,7 +207,7 @@ void Solver<T>::Driver::attempt(bool stuck) {
 }
 
 template <class T>
-void Solver<T>::Driver::run_in_double(bool stuck) {
+void Driver<T>::run_in_double(bool stuck) {
     stop_.begin(method_options_, stuck,
                 residual_is_known_ ? std::optional<MultiVector<T>>(residual_vector()) : std::nullopt, squares_);
     stop_.checkpoints().begin_run(options_.method, method_->name, x_);
@@ -216,7 +216,7 @@ void Solver<T>::Driver::run_in_double(bool stuck) {
 
 /// What is left of the residual is for double precision.
 template <class T>
-void Solver<T>::Driver::leave_single() {
+void Driver<T>::leave_single() {
     recorder_.event(fmt::format("{} in single precision gained less than a factor of {}: going on in double",
                                 method_->name, good_gain));
     in_single_ = residual_is_known_ = false;
@@ -226,7 +226,7 @@ void Solver<T>::Driver::leave_single() {
 /// Keeps the iterates that are in x alone, where the next attempt may lose them: the best ones, and those of columns
 /// that are done, which change where M takes zero to what is not finite.
 template <class T>
-void Solver<T>::Driver::store_best() {
+void Driver<T>::store_best() {
     for (int j = 0; j < V_.width(); ++j) {
         auto& column = at(j);
         if (column.best != Column::in_x || (!column.finished && options_.iterate == Iterate::last)) continue;
@@ -236,14 +236,14 @@ void Solver<T>::Driver::store_best() {
     }
 }
 template <class T>
-void Solver<T>::Driver::restore_best(int j) {
+void Driver<T>::restore_best(int j) {
     if (at(j).best == Column::in_store) V_.copy_column(best_x_, x_, j);
     if (at(j).best == Column::zero) V_.clear_column(x_, j);
 }
 
 /// ‖b − Ax‖², which leaves b − Ax in r.
 template <class T>
-Scalars<T> Solver<T>::Driver::true_squares(MultiVector<T> r) {
+Scalars<T> Driver<T>::true_squares(MultiVector<T> r) {
     A().apply(x_, r);
     auto [rr] = V_.start(r <<= b_ - r, dot(r, r)).wait();
     return rr;
@@ -251,7 +251,7 @@ Scalars<T> Solver<T>::Driver::true_squares(MultiVector<T> r) {
 
 /// Whether rounding errors of A x may decide of a column, where A can keep them out of b − Ax.
 template <class T>
-bool Solver<T>::Driver::near_rounding() const {
+bool Driver<T>::near_rounding() const {
     constexpr double near = 1e-10;  // of ‖b‖: six digits from double precision
     if (!A().has_residual()) return false;
     for (int j = 0; j < V_.width(); ++j)
@@ -262,7 +262,7 @@ bool Solver<T>::Driver::near_rounding() const {
 
 /// ‖b − Ax‖² without rounding errors that may decide.
 template <class T>
-Scalars<T> Solver<T>::Driver::exact_squares(MultiVector<T> r) {
+Scalars<T> Driver<T>::exact_squares(MultiVector<T> r) {
     if (!near_rounding()) return true_squares(r);
     A().residual(b_, x_, r);
     auto [rr] = V_.start(dot(r, r)).wait();
@@ -270,7 +270,7 @@ Scalars<T> Solver<T>::Driver::exact_squares(MultiVector<T> r) {
 }
 
 template <class T>
-bool Solver<T>::Driver::all_passed() const {
+bool Driver<T>::all_passed() const {
     for (int j = 0; j < V_.width(); ++j)
         if (!progress_[static_cast<std::size_t>(j)].finished && columns_[j].state != State::passed) return false;
     return true;
@@ -278,7 +278,7 @@ bool Solver<T>::Driver::all_passed() const {
 
 /// Recomputes b − Ax, where the method has not done so last thing, and nobody asked to believe the recurrence.
 template <class T>
-void Solver<T>::Driver::verify() {
+void Driver<T>::verify() {
     residual_is_known_ = false;
     if (null_space()) null_space().take_out_of(x_);
     if (believes()) return;
@@ -290,7 +290,7 @@ void Solver<T>::Driver::verify() {
 
 /// Takes the recurrence's word where that is asked for, and where no other attempt follows.
 template <class T>
-bool Solver<T>::Driver::believes() {
+bool Driver<T>::believes() {
     result_.verified = options_.verify == Verify::true_residual;
     if (result_.verified || !(columns_.out_of_iterations() || interrupted() || all_passed())) return false;
     for (int j = 0; j < V_.width(); ++j) {
@@ -306,7 +306,8 @@ bool Solver<T>::Driver::believes() {
 /// Takes the squares of b − Ax: a column within its tolerance has converged, one that got worse goes back to its best
 /// x.
 template <class T>
-void Solver<T>::Driver::take(const Scalars<T>& rr) {
+void Driver<T>::take(const Scalars<T>& rr) {
+    constexpr double told = 1e-28;  // of ‖b‖: what is less, but for zero, are rounding errors of twice the precision
     for (int j = 0; j < V_.width(); ++j) {
         auto& column = at(j);
         if (column.finished) continue;
@@ -321,21 +322,23 @@ void Solver<T>::Driver::take(const Scalars<T>& rr) {
             restore_best(j);
             residual_is_known_ = false;
         }
-        if (const auto status = reached(column, tolerance(result_of(j).norm_b))) end(j, *status);
+        const double norm_b = result_of(j).norm_b;
+        if (column.residual > 0 && tolerance(norm_b) < told * norm_b) continue;
+        if (const auto status = reached(column, tolerance(norm_b))) end(j, *status);
     }
 }
 
 /// Whether the next method goes on from x, not from the best one: the residual of CG may grow on the way to a
 /// better x, but it must be about what the recurrence believes.
 template <class T>
-bool Solver<T>::Driver::handed_over(int j, double residual) const {
+bool Driver<T>::handed_over(int j, double residual) const {
     const auto& run = columns_[j];
     return run.state == State::handed_over && residual <= 10 * run.recursive;
 }
 
 /// Whether some column got nowhere, where it did not hand over.
 template <class T>
-bool Solver<T>::Driver::gained_little() const {
+bool Driver<T>::gained_little() const {
     for (int j = 0; j < V_.width(); ++j) {
         const auto& column = progress_[static_cast<std::size_t>(j)];
         if (!column.finished && !(column.gain >= good_gain) && columns_[j].state != State::handed_over) return true;
@@ -346,7 +349,7 @@ bool Solver<T>::Driver::gained_little() const {
 /// Decides, after an attempt, what columns end and whether to go on with the classic method. True: some
 /// column got nowhere.
 template <class T>
-bool Solver<T>::Driver::assess() {
+bool Driver<T>::assess() {
     bool stuck = false, asked = false, hand_over = false;
     if (in_single_ && gained_little() && !interrupted() && !columns_.out_of_iterations()) {
         leave_single();
@@ -389,7 +392,7 @@ bool Solver<T>::Driver::assess() {
 }
 
 template <class T>
-void Solver<T>::Driver::go_on_with(const Method& method) {
+void Driver<T>::go_on_with(const Method& method) {
     if (!fell_back_) per_iteration_ = per_iteration();
     fell_back_ = true;
     method_ = &method;

@@ -24,7 +24,7 @@ int severity(Status status) {
 }  // namespace
 
 template <class T>
-PerIteration Solver<T>::Driver::per_iteration() const {
+PerIteration Driver<T>::per_iteration() const {
     const int steady = recorder_.steady_iterations();
     if (steady == 0)
         return PerIteration(V_.ledger().at(Phase::iteration), columns_.iteration() - result_.resumed_after);
@@ -35,14 +35,14 @@ PerIteration Solver<T>::Driver::per_iteration() const {
 
 /// Says how a run ended that did not end in convergence.
 template <class T>
-void Solver<T>::Driver::explain(int j, const Columns::Column& run) {
+void Driver<T>::explain(int j, const Columns::Column& run) {
     const std::string text = end_of_run(run, at(j).last / run.norm_b, method_options_);
     const int when = run.state == State::passed ? columns_.iteration() : run.ended_at;
     if (!text.empty()) recorder_.event(when, of_column(j, V_.width()) + text);
 }
 
 template <class T>
-void Solver<T>::Driver::end(int j, Status status) {
+void Driver<T>::end(int j, Status status) {
     at(j).finished = true;
     const auto& run = columns_[j];
     result_of(j).status = status;
@@ -50,7 +50,7 @@ void Solver<T>::Driver::end(int j, Status status) {
 }
 
 template <class T>
-const Result& Solver<T>::Driver::finish() {
+const Result& Driver<T>::finish() {
     for (int j = 0; j < V_.width(); ++j)
         if (!at(j).finished) end(j, interrupted() ? Status::interrupted : Status::max_iterations);
     result_.iterations = columns_.iteration();

@@ -21,9 +21,9 @@ template <class T>
 void check(const Comm& comm, const Method& method, const AnyOperator<T>& A, const AnyOperator<T>& M, Index rows,
            int columns, const SolveOptions& options) {
     if (method.transpose && !(A.has_transpose() && M.has_transpose()))
-        throw InputError(fmt::format("{} needs products with {}, which this {} does not have (apply_transpose)",
-                                     method.name, A.has_transpose() ? "M⁻ᵀ" : "Aᵀ",
-                                     A.has_transpose() ? "preconditioner" : "operator"));
+        throw InputError(fmt::format(
+            "{} needs products with {}, which this {} does not have (apply_transpose; in Python rmatvec)", method.name,
+            A.has_transpose() ? "M⁻ᵀ" : "Aᵀ", A.has_transpose() ? "preconditioner" : "operator"));
     if (method.transpose && comm.reproducible())
         throw InputError(fmt::format(
             "{} needs products with Aᵀ, which are added up rank by rank, and is not reproducible", method.name));
@@ -60,7 +60,6 @@ void check_single(const Method& method) {
 /// Complex vectors, as real ones in pairs: the driver for these, and the operators that it refers to.
 template <class T>
 struct InPairs {
-    using Driver = typename Solver<Real<T>>::Driver;
     InPairs(Comm& comm, const MethodChoice& asked, AnyOperator<T> on, AnyOperator<T> by, Index rows, int columns,
             const SolveOptions& options)
         : A(on),
@@ -68,7 +67,7 @@ struct InPairs {
           driver(comm, asked, AnyOperator<Real<T>>::on_pairs(A), AnyOperator<Real<T>>::on_pairs(M), rows, columns,
                  options, 2) {}
     AnyOperator<T> A, M;
-    Driver driver;
+    Driver<Real<T>> driver;
 };
 
 template <class T>
@@ -86,7 +85,7 @@ Solver<T>::Solver(Comm& comm, std::type_identity_t<AnyOperator<T>> A, std::type_
             pairs_ = std::make_unique<InPairs<T>>(comm, asked, A, M, rows, columns, options);
             return;
         }
-    driver_ = std::make_unique<Driver>(comm, asked, A, M, rows, columns, options);
+    driver_ = std::make_unique<Driver<T>>(comm, asked, A, M, rows, columns, options);
 }
 
 template <class T>

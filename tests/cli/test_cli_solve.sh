@@ -165,6 +165,13 @@ check "beyond double precision" exits 1 1 solve poisson2d:30 --method cg --rtol 
 check "beyond double precision: stagnated" holds run.json \
   "r['status'] == 'stagnated' and r['relative_residual'] < 1e-12"
 
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 3e-20\n' >graded.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1e-20\n' >graded_b.mtx
+check "less than can be told" exits 1 1 solve graded.mtx --method gmres --precond jacobi --rhs graded_b.mtx --rtol 1e-30 --json run.json
+check "less than can be told: stagnated" holds run.json "r['status'] == 'stagnated' and r['relative_residual'] < 1e-30"
+check "the same, told" exits 0 1 solve graded.mtx --method gmres --precond jacobi --rhs graded_b.mtx --rtol 1e-27 --json run.json
+check "zero is told" exits 0 1 solve graded.mtx --method gmres --precond jacobi --rhs 'A*ones' --rtol 1e-30 --json run.json
+
 check "a tolerance of zero" exits 1 1 solve poisson2d:30 --method cg --rtol 0 --json run.json
 check "a tolerance of zero: stagnated" holds run.json "r['status'] == 'stagnated' and r['relative_residual'] < 1e-12"
 printf '%%%%MatrixMarket matrix array real general\n4 1\n1e300\n1e300\n1e300\n1e300\n' >large.mtx

@@ -45,6 +45,8 @@ struct SolveOptions {
 };
 
 template <class T>
+class Driver;
+template <class T>
 struct InPairs;
 
 /// Set up once, solves many times A X = B for m columns, right-preconditioned by M (which applies M⁻¹; Identity{}:
@@ -82,10 +84,7 @@ public:
     void forget();
 
 private:
-    template <class>
-    friend struct InPairs;
-    class Driver;
-    std::unique_ptr<Driver> driver_;
+    std::unique_ptr<Driver<T>> driver_;
     std::unique_ptr<InPairs<T>> pairs_;  // in the place of driver_: complex vectors whose scalars are real
 };
 
