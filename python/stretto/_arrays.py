@@ -32,8 +32,8 @@ def real(array, name, kind=np.float64):
         by_dlpack = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
         array = np.from_dlpack(array) if by_dlpack else np.asarray(array)
     if array.dtype.kind == "c" and kind is np.float64:
-        raise TypeError(f"{name} has numbers of type {array.dtype}: complex numbers are for complex matrices and operators; where A is a "
-                        f"function, for a complex b")
+        raise TypeError(f"{name} has numbers of type {array.dtype}: complex numbers are for what is made of complex ones, as "
+                        f"Matrix(A.astype(complex)); where A is a function, for a complex b")
     if array.dtype.kind not in REALS + ("" if kind is np.float64 else "c"):
         what = "a sparse matrix: .toarray() is wanted" if hasattr(given, "tocsr") else f"no array of {'real ' if kind is np.float64 else ''}numbers, but of type {array.dtype}"
         raise TypeError(f"{name} is {what}")
@@ -76,6 +76,8 @@ def rows_of(A, taken=real):
         if _devices.lies_on(A.data):
             A = A.get()
         start, places, values = A.indptr, A.indices, taken(A.data, "A")
+    elif hasattr(A, "matvec") or callable(A):
+        raise TypeError(f"A is {type(A).__name__}, which has products and no entries: stretto.solve takes it, Matrix and Solver take a matrix")
     else:
         dense = taken(A, "A")
         if dense.ndim != 2:

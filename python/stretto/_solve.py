@@ -185,6 +185,7 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
         A = Matrix(A, comm=communicator, _complex_numbers=is_complex)
     rhs, x, *operators = _arrays.together(communicator, lambda: _operators(A, b, x0, M, precond, lies_on, is_complex),
                                           **given | {"x0 given": x0 is not None, "columns": np.shape(b)[1:]})
+    _arrays.together(communicator, lambda: None, **{f"{name} with rmatvec": operators[k] is not None for k, name in ((1, "A"), (3, "M"))})
     given["zero_guess"] = x0 is None
     with told(progress, communicator, method, rtol, callback) as monitor:
         outcome = _core.solve_operator(communicator, *operators, rhs, x, given, monitor,

@@ -4,6 +4,7 @@
 import numpy as np
 from mpi4py import MPI
 from scipy.sparse import eye
+from scipy.sparse.linalg import aslinearoperator
 
 import stretto
 
@@ -119,6 +120,7 @@ for call, words in (
         (lambda: stretto.solve(lambda v: v, b, method="gmres" if last else "cg", comm=comm), "method is cg on rank 0"),
         (lambda: stretto.HMatrix(points_here, "gaussian", comm=comm), "the shape of points is (500, 2) on rank 0"),
         (lambda: stretto.problem("poisson2d:9" if last else "poisson2d:8", comm), "name is poisson2d:8 on rank 0"),
+        (lambda: stretto.solve(aslinearoperator(eye(len(b))) if last else (lambda v: v), b, comm=comm), "A with rmatvec is False on rank 0"),
         (lambda: stretto.solve(whole, B, comm=comm), f"{comm.size * 400} × 400")):
     assert comm.size == 1 or all(words in each for each in refused(call)), words
 x, info = stretto.cg(lambda v: 2 * v, b[:0] if last and comm.size > 1 else b, comm=comm)  # one has no rows

@@ -222,7 +222,10 @@ def test_what_is_refused():
     for call, error, words in (
             (lambda: stretto.solve(A, b[:-1]), ValueError, "b has 288 rows, the matrix has 289"),
             (lambda: stretto.solve(A, b, x0=np.ones((289, 2))), ValueError, "x0 has 2 columns, b has 1"),
-            (lambda: stretto.solve(stretto.Matrix(A), 1j * b), TypeError, "complex numbers are for complex matrices"),
+            (lambda: stretto.solve(stretto.Matrix(A), 1j * b), TypeError, "complex numbers are for what is made of complex ones"),
+            (lambda: stretto.Preconditioner(A, "jacobi") @ (1j * b), TypeError, r"complex numbers are for .* Matrix\(A.astype\(complex\)\)"),
+            (lambda: stretto.Solver(aslinearoperator(A)), TypeError, "has products and no entries: stretto.solve takes it"),
+            (lambda: stretto.solve(lambda v: A @ v, b, method="improved_bicgstab"), stretto.InputError, "in Python rmatvec"),
             (lambda: stretto.advise(A.astype(complex)), TypeError, "advice is for real matrices"),
             (lambda: stretto.solve(A[:-1], b), ValueError, "288 × 289"),
             (lambda: stretto.solve(A, b, method="gc"), stretto.InputError, "there is no method 'gc'"),

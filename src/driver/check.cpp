@@ -19,7 +19,6 @@ bool take_refine(Spec& spec) {
         throw InputError(
             "refine needs a method to run in single precision: type refine:inner=NAME, as in "
             "refine:inner=cg; options of that method follow");
-    if (inner->second == spec.name) throw InputError("refine:inner=refine: name a method, as in refine:inner=cg");
     spec.name = inner->second;
     spec.options.erase(inner);
     return true;
@@ -27,6 +26,8 @@ bool take_refine(Spec& spec) {
 }  // namespace
 
 MethodChoice choose_method(const std::string& text) {
+    if (text.starts_with("refine:inner=refine"))
+        throw InputError("refine:inner=refine: name a method, as in refine:inner=cg");
     Spec spec = parse_spec(text);
     bool in_single = take_refine(spec);
     const Method& method = find_method(spec.name);

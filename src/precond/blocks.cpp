@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
+#include "fits_single.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/precond/table.hpp"
 
@@ -39,8 +41,10 @@ void Blocks::factorise(const std::function<Block(int b)>& make) {
             auto& solver = solvers_[static_cast<std::size_t>(b)];
             solver = kind_.make(block, options_);
             if (options_.choice("precision") == "double") return;
-            const Repairs repairs = solver->repairs;
-            solver = solver->in_single();
+            Repairs repairs = solver->repairs;
+            repairs.kept_in_double = !std::ranges::all_of(std::views::iota(Index{0}, block.rows()),
+                                                          [&](Index row) { return fits_single(block.largest(row)); });
+            if (!repairs.kept_in_double) solver = solver->in_single();
             solver->repairs = repairs;
         });
     });
@@ -54,11 +58,13 @@ void Blocks::factorise(const std::function<Block(int b)>& make) {
 void Blocks::remark() {
     Global pivots = 0, dependent = 0, shifted = 0;
     double shift = 0;
+    bool in_double = false;
     for (const auto& solver : solvers_) {
         pivots += solver->repairs.pivots;
         dependent += solver->repairs.dependent;
         shifted += solver->repairs.shift > 0;
         shift = std::max(shift, solver->repairs.shift);
+        in_double = in_double || solver->repairs.kept_in_double;
     }
     pivots = all_sum(*comm_, pivots);
     dependent = all_sum(*comm_, dependent);
@@ -79,6 +85,8 @@ void Blocks::remark() {
     if (dependent > 0)
         remarks_.push_back(fmt::format("{}: {} columns have dependent equations; the shortest solution is taken",
                                        kind_.name, dependent));
+    if (options_.choice("precision") == "single" && any_of(*comm_, in_double))
+        remarks_.push_back(kept_in_double(kind_.name));
 }
 
 void Blocks::solve(int b, int thread, const double* r, double* z, int m, bool transpose) const {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "../sparse/forms/row_sums.hpp"
+#include "fits_single.hpp"
 #include "kinds.hpp"
 #include "scaled_spectrum.hpp"
 #include "stretto/comm/collective.hpp"
@@ -36,8 +37,9 @@ public:
         const double begin = found / options.number("ratio");
         form_.middle = (found + begin) / 2;
         form_.radius = (found - begin) / 2;
-        if (options.choice("precision") == "single") round();
-        rounded_ = static_cast<bool>(single_.op);
+        if (options.choice("precision") == "double") return;
+        rounded_ = rows_fit();
+        rounded_ ? round() : remarks_.push_back(kept_in_double("chebyshev"));
     }
 
     void apply(MultiVector<double> r, MultiVector<double> z) const override {
@@ -82,6 +84,16 @@ private:
         }
         const Chebyshev& M;
     };
+    /// Collective. Whether single precision can hold A and what it divides by.
+    bool rows_fit() const {
+        bool fit = std::ranges::all_of(form_.inverse, fits_single);
+        for (Index i = 0; fit && i < A_->local_rows(); ++i) {
+            double largest = 0;
+            for (const double value : A_->row(i).values) largest = std::max(largest, std::abs(value));
+            fit = fits_single(largest);
+        }
+        return all_of(A_->comm(), fit);
+    }
     /// Collective. A and the diagonal in single precision.
     void round() const {
         if (single_.op) return;

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "../sparse/forms/row_sums.hpp"
+#include "fits_single.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/names.hpp"
@@ -67,8 +68,8 @@ private:
 template <class V>
 class ComplexJacobi final : public ComplexPreconditioner {
 public:
-    ComplexJacobi(const std::vector<Complex>& inverse, int threads, Global zeros)
-        : inverse_(inverse, threads), zeros_(zeros) {}
+    ComplexJacobi(const std::vector<Complex>& inverse, int threads, std::vector<std::string> remarks)
+        : inverse_(inverse, threads), remarks_(std::move(remarks)) {}
     void apply(MultiVector<Complex> r, MultiVector<Complex> z) const override { inverse_.apply(r, z); }
     void apply_transpose(MultiVector<Complex> r, MultiVector<Complex> z) const override {
         inverse_.apply_transpose(r, z);
@@ -81,14 +82,11 @@ public:
         return stored() + 2.0 * columns * sizeof(Complex) * static_cast<double>(inverse_.values().size());
     }
     double stored() const override { return inverse_.stored(); }
-    std::vector<std::string> remarks() const override {
-        if (zeros_ == 0) return {};
-        return {fmt::format("jacobi: {} zeros on the diagonal count as ones", zeros_)};
-    }
+    std::vector<std::string> remarks() const override { return remarks_; }
 
 private:
     ComplexDiagonal<V> inverse_;
-    Global zeros_;
+    std::vector<std::string> remarks_;
 };
 
 std::unique_ptr<ComplexPreconditioner> complex_jacobi(const CsrMatrix<Complex>& A, bool single) {
@@ -99,8 +97,14 @@ std::unique_ptr<ComplexPreconditioner> complex_jacobi(const CsrMatrix<Complex>& 
         value = value == 0.0 ? 1.0 : 1.0 / value;
     }
     zeros = all_sum(A.comm(), zeros);
-    if (single) return std::make_unique<ComplexJacobi<float>>(inverse, A.threads(), zeros);
-    return std::make_unique<ComplexJacobi<double>>(inverse, A.threads(), zeros);
+    std::vector<std::string> remarks;
+    if (zeros > 0) remarks.push_back(fmt::format("jacobi: {} zeros on the diagonal count as ones", zeros));
+    const bool rounds =
+        single &&
+        all_of(A.comm(), std::ranges::all_of(inverse, [](Complex value) { return fits_single(std::abs(value)); }));
+    if (single && !rounds) remarks.push_back(kept_in_double("jacobi"));
+    if (rounds) return std::make_unique<ComplexJacobi<float>>(inverse, A.threads(), remarks);
+    return std::make_unique<ComplexJacobi<double>>(inverse, A.threads(), remarks);
 }
 
 /// A preconditioner of a real matrix that a complex one makes.

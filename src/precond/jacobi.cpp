@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "../sparse/forms/row_sums.hpp"
+#include "fits_single.hpp"
 #include "stretto/comm/collective.hpp"
 #include "stretto/core/parallel.hpp"
 
@@ -88,6 +89,7 @@ bool Jacobi::update(int /*solves*/) {
         zeros += mine;
     });
     zeros_ = all_sum(A_->comm(), zeros.load());
+    rounds_ = single_ && all_of(A_->comm(), std::ranges::all_of(inverse_.values(), fits_single));
     if (rounded_) round();
     return true;
 }
@@ -108,8 +110,10 @@ ExplicitInverse Jacobi::explicit_inverse() const {
 }
 
 std::vector<std::string> Jacobi::remarks() const {
-    if (zeros_ == 0) return {};
-    return {fmt::format("jacobi: {} zeros on the diagonal count as ones", zeros_)};
+    std::vector<std::string> said;
+    if (zeros_ > 0) said.push_back(fmt::format("jacobi: {} zeros on the diagonal count as ones", zeros_));
+    if (single_ && !rounds_) said.push_back(kept_in_double("jacobi"));
+    return said;
 }
 
 }  // namespace stretto

@@ -10,6 +10,7 @@ for ranks in 1 2 3; do
       --precond block_jacobi:ic0,precision=single --rtol 1e-12 --json run.json --solution x.mtx
     check "$method on $ranks ranks: ones" python ones x.mtx
     check "$method on $ranks ranks: verified" holds run.json "r['converged'] and r['verified'] and r['relative_residual'] <= 1e-12"
+    check "$method on $ranks ranks: soon" holds run.json "r['iterations'] <= 1000"
   done
 done
 for precond in jacobi block_jacobi:ilut block_jacobi:sai additive_schwarz; do
@@ -49,6 +50,10 @@ for method in gmres pipelined_gmres bicgstab pipelined_bicgstab; do
   check "complex, too: $method" solves 2 solve helmholtz2d:30,points=12 --method $method --precond block_jacobi:ilu0 --scalar single --rtol 1e-10 --json run.json
   check "complex, too: $method verified" holds run.json "r['method'] == 'refine' and r['scalar'] == 'complex' and r['converged'] and r['relative_residual'] <= 1e-10"
 done
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 2e60\n2 1 -1e60\n2 2 2e60\n3 3 3e60\n' >large.mtx
+check "beyond single precision" solves 1 solve large.mtx --method gmres --precond jacobi --scalar single --rhs 'A*ones' --json run.json
+check "keeps its preconditioner" says out 'jacobi: kept in double precision: rows whose largest number'
+check "is solved" holds run.json "r['converged'] and r['relative_residual'] <= 1e-8"
 check "single without a method" exits 2 2 solve poisson2d:20 --scalar single
 check "asks for one" says err 'name a method and a preconditioner'
 finish

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Vectors in single precision under the same contract: iterative refinement, and preconditioners rounded to it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "complex_systems.hpp"
@@ -338,6 +339,50 @@ TEST_P(RoundedPreconditioner, IsTheSameToSinglePrecisionAndSmaller) {
     }
     Values b(A, 2, random_values), x(A, 2);
     EXPECT_EQ(refined(comm, A, rounded.get(), b, x, "gmres", 1e-10).status, Status::converged);
+}
+
+TEST_P(RoundedPreconditioner, StaysInDoubleWhereSingleCannotHoldItsNumbers) {
+    const auto A = problem(comm, "convdiff2d:20x21,peclet=5");
+    const std::string &spec = GetParam(), joined = spec + (spec.find(':') == std::string::npos ? ":" : ",");
+    for (const auto& [size, step] : {std::pair{1e60, 1.0}, {1e-60, 1.0}, {1.0, 1e50}}) {
+        auto rows = A.local();
+        for (Index i = 0; i < rows.rows(); ++i)
+            for (Global k = rows.start[i]; k < rows.start[i + 1]; ++k)
+                rows.values[k] *= i % 5 == 3 ? size * step : size;
+        const CsrMatrix<double> scaled(comm, A.partition(), std::move(rows), 1);
+        const auto M = make_preconditioner(spec, scaled),
+                   rounded = make_preconditioner(joined + "precision=single", scaled);
+        expect_part(fmt::format("{}", fmt::join(rounded->remarks(), "\n")), "kept in double precision");
+        Values r(A, 2, random_values), z(A, 2), y(A, 2);
+        M->apply(r.view(), z.view());
+        rounded->apply(r.view(), y.view());
+        if (step == 1.0) {
+            EXPECT_EQ(distance(comm, z, y), 0);
+        } else {
+            EXPECT_LT(distance(comm, z, y), 1e-4);
+        }
+        EXPECT_TRUE(std::ranges::all_of(y.data(), [](double value) { return std::isfinite(value) && value != 0; }));
+    }
+}
+
+TEST(Rounded, NewValuesAreLookedAtAnew) {
+    MpiComm comm;
+    auto A = problem(comm, "poisson2d:12");
+    std::vector<double> usual = A.local().values, large = usual;
+    for (double& value : large) value *= 1e60;
+    for (const std::string spec : {"jacobi:precision=single", "block_jacobi:ilu0,precision=single"}) {
+        const auto M = make_preconditioner(spec, A);
+        const auto is_in_double = [&] {
+            return fmt::format("{}", fmt::join(M->remarks(), "\n")).find("kept in double") != std::string::npos;
+        };
+        EXPECT_FALSE(is_in_double()) << spec;
+        A.update_values(std::span<const double>(large));
+        ASSERT_TRUE(M->update(1));
+        EXPECT_TRUE(is_in_double()) << spec;
+        A.update_values(std::span<const double>(usual));
+        ASSERT_TRUE(M->update(1));
+        EXPECT_FALSE(is_in_double()) << spec;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RoundedPreconditioner,

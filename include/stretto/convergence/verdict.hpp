@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -244,7 +245,9 @@ public:
         options_ = options;
         squares_ = squares;
         has_restarted_ = false;
-        patience_ = static_cast<int>(option("patience"));
+        // Five digits are to be gained in single precision, and double precision goes on where they are not.
+        constexpr double most_in_single = 500;
+        patience_ = static_cast<int>(is_single<T> ? std::min(option("patience"), most_in_single) : option("patience"));
         fresh_shadow_ = fresh_shadow;
         residual_ = residual;
         for (int j = 0; j < V_.width(); ++j)

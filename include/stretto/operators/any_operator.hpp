@@ -147,10 +147,12 @@ public:
             residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
                 static_cast<const Op*>(self)->residual(b, x, r);
             };
-        if constexpr (requires {
-                          { op.in_single() } -> std::same_as<OwnedOperator<Single<T>>>;
-                      })
+        if constexpr (OnHost<T> && requires { op.in_single(); }) {
+            static_assert(
+                std::same_as<decltype(op.in_single()), OwnedOperator<Single<T>>>,
+                "in_single() gives an OwnedOperator<float>, of a complex operator OwnedOperator<std::complex<float>>");
             in_single_ = [](const void* self) { return static_cast<const Op*>(self)->in_single(); };
+        }
         bool transpose = true;
         if constexpr (requires { op.has_transpose(); }) transpose = op.has_transpose();
         if constexpr (requires(MultiVector<T> v) { op.apply_transpose(v, v); })

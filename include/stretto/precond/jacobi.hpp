@@ -58,7 +58,7 @@ private:
 /// update() alone.
 class Jacobi final : public Preconditioner {
 public:
-    /// `single`: the inverse is kept in single precision.
+    /// `single`: the inverse is kept in single precision, where that can hold it.
     explicit Jacobi(const CsrMatrix<double>& A, bool single = false);
 
     void apply(MultiVector<double> r, MultiVector<double> z) const override {
@@ -89,7 +89,7 @@ public:
 private:
     template <class Work>
     void with_diagonal(Work&& work) const {
-        if (single_)
+        if (rounds_)
             work(*rounded_);
         else
             work(inverse_);
@@ -97,7 +97,8 @@ private:
     void round() const;
 
     const CsrMatrix<double>* A_;
-    bool single_;
+    bool single_;          // is asked for
+    bool rounds_ = false;  // and can hold the inverse, on every rank
     Global zeros_ = 0;
     DiagonalRows<double> inverse_;
     mutable std::shared_ptr<DiagonalRows<float>> rounded_;

@@ -63,9 +63,10 @@ private:
 
 /// What had to be done to a block so that its solver exists.
 struct Repairs {
-    Index pivots = 0;     ///< zero or tiny ones that were replaced
-    double shift = 0;     ///< the diagonal was increased by this times the row's sum of absolute values
-    Index dependent = 0;  ///< columns of an approximate inverse whose least squares problem is rank deficient
+    Index pivots = 0;             ///< zero or tiny ones that were replaced
+    double shift = 0;             ///< the diagonal was increased by this times the row's sum of absolute values
+    Index dependent = 0;          ///< columns of an approximate inverse whose least squares problem is rank deficient
+    bool kept_in_double = false;  ///< single precision was asked for, and cannot hold it
 };
 
 /// z = B⁻¹ r, exactly or approximately, for n × m values, r and z disjoint. May allocate in the first call with a given
