@@ -13,6 +13,7 @@ Ends with 1 where something is wrong, with 2 where there is no GPU or no nvcc, a
 
 import argparse
 import datetime
+import hashlib
 import itertools
 import json
 import os
@@ -86,9 +87,10 @@ def architecture():
     return found and found.group(1) + found.group(2)
 
 
-def subject():
-    """What is measured: a GPU and a version."""
-    return [said_by(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]), said_by(["git", "rev-parse", "HEAD"])]
+def subject(options):
+    """What is measured: a GPU and a program, by its bytes: there may be no git where the GPU is."""
+    return [said_by(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]),
+            hashlib.sha256(options.stretto.read_bytes()).hexdigest()]
 
 
 def look_around():
@@ -270,8 +272,8 @@ def measure(options):
         steps += [iterations(f"poisson3d:{side}", 1) for side in large] + [hmatrix(number) for number in triangles]
     path = options.output / "gpu.json"
     data = {"done": []} if options.fresh or not path.exists() else json.loads(path.read_text())
-    if len(data["done"]) in (0, len(steps)) or data.get("subject") != subject():
-        data = {"subject": subject(), "date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "loops": [], "solutions": [],
+    if len(data["done"]) in (0, len(steps)) or data.get("subject") != subject(options):
+        data = {"subject": subject(options), "date": datetime.date.today().isoformat(), "parts": [], "iterations": [], "loops": [], "solutions": [],
                 "cusparse": [], "hmatrix": [], "charges": [], "done": []}
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -365,6 +367,10 @@ def main():
         try:
             if not {"build": build, "test": test, "solves": solves, "measure": measure, "report": report}[part](options):
                 return 1
+        except FileNotFoundError as error:
+            print(f"gpu_check: there is no {error.filename}: " + ("measure writes it" if part == "report" else "build makes it, or --stretto "
+                  "names the program"), file=sys.stderr)
+            return 2
         except Unfinished as unfinished:
             print(f"gpu_check: {unfinished} is not done after {options.minutes:g} minutes: call it again", file=sys.stderr)
             return 3

@@ -21,7 +21,8 @@ namespace {
 
 /// Which of the ranks of this node this one is, by what starters of MPI programs say; 0: not known.
 int rank_on_node() {
-    for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID",
+                                   "FLUX_TASK_LOCAL_ID", "JSM_NAMESPACE_LOCAL_RANK"})
         if (const char* const rank = std::getenv(name)) return std::atoi(rank);
     return 0;
 }

@@ -17,7 +17,9 @@ const Accelerator* find_device(std::string_view name) {
         return &cuda_device();
 #else
         throw InputError(
-            "--device cuda: this program was built without nvcc, CUDA's compiler (docs/gpu.md): --device cpu");
+            "--device cuda: this program was built without CUDA; make cuda, where nvcc is, builds build/cuda/stretto "
+            "with "
+            "it (docs/gpu.md): --device cpu");
 #endif
     }
     if (name != "cpu")

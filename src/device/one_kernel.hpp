@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "kernel_verdict.hpp"
+#include "stretto/core/error.hpp"
 #include "stretto/execute/device/executor.hpp"
 #include "stretto/sparse/csr.hpp"
 
@@ -51,7 +53,10 @@ public:
     /// Whether loops of so many rows are to be kernels: where that measured faster, or where the environment says so.
     static bool wanted(Index rows) {
         const char* const said = std::getenv("STRETTO_ONE_KERNEL");
-        if (said && *said) return std::string_view(said) != "0";
+        const std::string_view text = said ? said : "";
+        if (text == "0" || text == "1") return text == "1";
+        if (!text.empty())
+            throw InputError("STRETTO_ONE_KERNEL is '" + std::string(text) + "': it is 0 (never) or 1 (always)");
         return rows <= D::loops_up_to;
     }
 

@@ -52,7 +52,7 @@ void check_single(const Method& method) {
     if (std::same_as<T, Number<T>>) return;
     throw InputError(
         fmt::format("{} in single precision is for vectors in the processor's memory, on its threads: leave {} out",
-                    method.name, "refine or basis=single"));
+                    method.name, "refine, basis=single or --scalar single"));
 }
 
 }  // namespace

@@ -87,9 +87,15 @@ if ((amg)); then
 fi
 check "equilibrate" exits 2 1 solve poisson2d:9 --method cg --prepare equilibrate --device emulated
 check "is named" says err '--prepare equilibrate is not for the device emulated'
+export STRETTO_ONE_KERNEL=yes
+check "one kernel, neither yes nor no" exits 2 1 solve poisson2d:9 --method cg --device emulated
+check "what it is" says err "STRETTO_ONE_KERNEL is 'yes': it is 0 \(never\) or 1 \(always\)"
+unset STRETTO_ONE_KERNEL
+check "no hint to what a device may not have" exits 0 1 solve poisson2d:9 --method cg --device emulated
+check "is there" bash -c '! grep hint: out'
 check "no such device" exits 2 1 solve poisson2d:9 --method cg --device gpu
 if ! [ -e /dev/nvidia0 ]; then
   check "no GPU" exits 2 1 solve poisson2d:9 --method cg --device cuda
-  check "why" says err '--device cuda: (this program was built without nvcc|there is no GPU here)'
+  check "why" says err '--device cuda: (this program was built without CUDA; make cuda|there is no GPU here)'
 fi
 finish
