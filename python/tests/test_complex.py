@@ -251,7 +251,7 @@ def test_what_is_refused(rhs):
             (lambda: stretto.solve(aslinearoperator(A), rhs, device="emulated"), TypeError, "device is not for complex"),
             (lambda: stretto.improved_bicgstab(lambda v: A @ v, rhs), stretto.InputError, "does not have"),
             (lambda: stretto.solve(aslinearoperator(A), rhs, reproducible=True), stretto.InputError, "gmres has complex coefficients"),
-            (lambda: stretto.Matrix(aslinearoperator(A)), TypeError, "A is no array of numbers"),
+            (lambda: stretto.Matrix(aslinearoperator(A)), TypeError, "which has products and no entries"),
             (lambda: stretto.solve(A.astype(object), rhs), TypeError, "A is no array of"),
             (lambda: stretto.solve(bad, rhs), stretto.InputError, "the value is not finite"),
             (lambda: stretto.solve(A, rhs, nothing=1), TypeError, "there is no option 'nothing'")):

@@ -135,8 +135,11 @@ Scalars<T> Driver<T>::project() {
 
 /// The status of a column whose residual is small enough; b̂ − A x is orthogonal to b − b̂.
 template <class T>
-std::optional<Status> Driver<T>::reached(const Column& column, double tolerance) {
-    if (std::hypot(column.residual, column.outside) <= tolerance) return Status::converged;
+std::optional<Status> Driver<T>::reached(const Column& column, double norm_b) const {
+    constexpr double told = 1e-28;  // of ‖b‖: what is less, but for zero, are rounding errors of twice the precision
+    const double tolerated = tolerance(norm_b);
+    if (column.residual > 0 && tolerated < told * norm_b) return std::nullopt;
+    if (std::hypot(column.residual, column.outside) <= tolerated) return Status::converged;
     if (!column.in_range && column.residual <= column.goal) return Status::least_squares;
     return std::nullopt;
 }

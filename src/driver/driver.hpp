@@ -124,7 +124,7 @@ private:
     void go_on_with(const Method& method);
     PerIteration per_iteration() const;
     void explain(int j, const Columns::Column& run);
-    static std::optional<Status> reached(const Column& column, double tolerance);
+    std::optional<Status> reached(const Column& column, double norm_b) const;
     void end(int j, Status status);
     const Result& finish();
 

@@ -307,7 +307,6 @@ bool Driver<T>::believes() {
 /// x.
 template <class T>
 void Driver<T>::take(const Scalars<T>& rr) {
-    constexpr double told = 1e-28;  // of ‖b‖: what is less, but for zero, are rounding errors of twice the precision
     for (int j = 0; j < V_.width(); ++j) {
         auto& column = at(j);
         if (column.finished) continue;
@@ -322,9 +321,7 @@ void Driver<T>::take(const Scalars<T>& rr) {
             restore_best(j);
             residual_is_known_ = false;
         }
-        const double norm_b = result_of(j).norm_b;
-        if (column.residual > 0 && tolerance(norm_b) < told * norm_b) continue;
-        if (const auto status = reached(column, tolerance(norm_b))) end(j, *status);
+        if (const auto status = reached(column, result_of(j).norm_b)) end(j, *status);
     }
 }
 
