@@ -124,8 +124,9 @@ TEST_P(MethodTest, AnswersDoNotDependOnTheNumberOfRanks) {
     const auto A = problem(comm, spec), A1 = problem(alone, spec);
     Values b(A, 2, random_values), x(A, 2), b1(A1, 2, random_values), x1(A1, 2);
     const auto all = run(comm, A, b, x, options(1e-10)), one = run(alone, A1, b1, x1, options(1e-10));
-    // Where one hands over, and when, is decided by rounding: s_step_cg took 240 and 310 iterations on one processor.
-    EXPECT_NEAR(all.iterations, one.iterations, 2 + (method.hands_over ? 0.3 : 0.03) * one.iterations);
+    // Where one hands over, and when, is decided by rounding: s_step_cg took 240 and 310 iterations on one processor,
+    // deep_pipelined_cg 242 and 340 on another.
+    EXPECT_NEAR(all.iterations, one.iterations, 2 + (method.hands_over ? 0.5 : 0.03) * one.iterations);
     const Global first = A.partition().first(comm.rank());
     for (Index i = 0; i < A.local_rows(); ++i)
         for (int j = 0; j < 2; ++j) ASSERT_NEAR(x.view()(i, j), x1.view()(static_cast<Index>(first) + i, j), 1e-5);
