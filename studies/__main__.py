@@ -14,7 +14,7 @@ from . import machine, run, text
 
 NAMES = ("benchmarks", "zoo", "large_problems", "many_solves", "preconditioning", "cg_family", "bicgstab_family", "gmres_family", "groups", "growth", "latency",
          "short_solves", "long_solves", "hints", "choice", "scaling_cg", "scaling_gmres", "scaling_bicgstab", "scaling_beyond",
-         "scaling_solutions", "petsc", "ice_sheet", "model", "validation", "tasks", "single", "campaign", "reproducible")
+         "scaling_solutions", "petsc", "ice_sheet", "model", "validation", "tasks", "single", "bem", "campaign", "reproducible")
 
 
 class Parser(argparse.ArgumentParser):
