@@ -18,8 +18,7 @@ const Accelerator* find_device(std::string_view name) {
 #else
         throw InputError(
             "--device cuda: this program was built without CUDA; make cuda, where nvcc is, builds build/cuda/stretto "
-            "with "
-            "it (docs/gpu.md): --device cpu");
+            "with it (docs/gpu.md): --device cpu");
 #endif
     }
     if (name != "cpu")

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace stretto {
 

@@ -330,9 +330,9 @@ std::vector<std::string> LinearSystem::remarks(int columns) const {
     const auto& structure = parts_->structure;
     const auto& dealt = partition_quality();
     auto all = structure.lines();
-    const bool elsewhere = parts_->options.device && !parts_->options.device->is_host();  // which has not all of them
-    if (!parts_->chosen_precond && !elsewhere)
-        all.push_back("hint: " + hint(structure, comm().size()));  // else the choice says more
+    // What is chosen says more, and a device may not have what a hint names.
+    if (!parts_->chosen_precond && (!parts_->options.device || parts_->options.device->is_host()))
+        all.push_back("hint: " + hint(structure, comm().size()));
     std::ranges::move(parts_->null_space.remarks(), std::back_inserter(all));
     if (negated()) all.emplace_back("negative diagonal: −A x = −b is solved, which has the same x and residual");
     constexpr double noticeable = 0.7;
