@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -21,8 +23,8 @@ namespace {
 
 /// Which of the ranks of this node this one is, by what starters of MPI programs say; 0: not known.
 int rank_on_node() {
-    for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID",
-                                   "FLUX_TASK_LOCAL_ID", "JSM_NAMESPACE_LOCAL_RANK"})
+    for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+                                   "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID", "JSM_NAMESPACE_LOCAL_RANK"})
         if (const char* const rank = std::getenv(name)) return std::atoi(rank);
     return 0;
 }
@@ -34,6 +36,31 @@ struct Staging {
     void* data = nullptr;
     CudaDevice::Event free;
 };
+
+/// What is said to a GPU at one of a process's places.
+struct Gpu {
+    std::array<cudaStream_t, CudaDevice::most_streams> stream{};
+    std::array<cudaEvent_t, CudaDevice::most_streams> reached{};
+    std::size_t current = 0;
+    bool several = false;  // since the last join()
+    cudaStream_t copies = nullptr;
+    std::array<Staging, Staging::places> staging;
+    unsigned next = 0;  // of staging
+};
+
+thread_local DevicePlace here;
+thread_local Gpu* spoken_to = nullptr;
+
+/// The number of a place's GPU.
+int gpu_of(DevicePlace place) {
+    int devices = 0;
+    must(cudaGetDeviceCount(&devices), "no GPU");
+    return (rank_on_node() * place.of + place.number) % devices;
+}
+Gpu& gpu() {
+    if (!spoken_to) CudaDevice::use(here);
+    return *spoken_to;
+}
 
 Recording& recording() {
     static Recording all;
@@ -48,7 +75,30 @@ void CudaDevice::take() {
     if (error != cudaSuccess || devices == 0)
         throw InputError(fmt::format("--device cuda: there is no GPU here ({}): --device cpu",
                                      error == cudaSuccess ? "none found" : cudaGetErrorString(error)));
-    check(cudaSetDevice(rank_on_node() % devices), "the GPU of this rank cannot be had");
+    use({});
+}
+DevicePlace CudaDevice::place() { return here; }
+void CudaDevice::use(DevicePlace place) {
+    const int device = gpu_of(place);
+    check(cudaSetDevice(device), "the GPU of this rank cannot be had");
+    static auto* const all = new std::map<std::pair<int, int>, Gpu>;  // vectors may outlive everything else
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    const auto [found, fresh] = all->try_emplace({device, place.number});
+    here = place;
+    spoken_to = &found->second;
+    if (!fresh || place.of == 1) return;
+    for (int k = 0; k < place.of; ++k) {
+        const int peer = gpu_of({k, place.of});
+        int reachable = 0;
+        if (peer != device) check(cudaDeviceCanAccessPeer(&reachable, device, peer), "no GPU");
+        if (!reachable) continue;
+        const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+        if (error == cudaErrorPeerAccessAlreadyEnabled)
+            (void)cudaGetLastError();
+        else
+            check(error, "GPUs do not reach each other");
+    }
 }
 
 std::string CudaDevice::title() {
@@ -66,23 +116,19 @@ void* CudaDevice::allocate(std::size_t bytes) {
     check(error, "no memory on the GPU");
     return data;
 }
-void CudaDevice::release(void* data) noexcept {
-    cudaFree(data);
-}
+void CudaDevice::release(void* data) noexcept { cudaFree(data); }
 void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
     // From memory that is not pinned the driver has taken a copy when this returns, but may wait for the stream before.
     if (bytes > Staging::size) {
         check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()), "nothing came to the GPU");
         return;
     }
-    static auto* const staging = new Staging[Staging::places];
-    static unsigned next = 0;
-    Staging& place = staging[next++ % Staging::places];
-    place.free.wait();
-    if (!place.data) place.data = allocate_pinned(Staging::size);
-    std::memcpy(place.data, from, bytes);
-    send(to, place.data, bytes);
-    mark(place.free);
+    Staging& room = gpu().staging[gpu().next++ % Staging::places];
+    room.free.wait();
+    if (!room.data) room.data = allocate_pinned(Staging::size);
+    std::memcpy(room.data, from, bytes);
+    send(to, room.data, bytes);
+    mark(room.free);
 }
 void CudaDevice::download(const void* from, void* to, std::size_t bytes) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "nothing came from the GPU");
@@ -92,21 +138,6 @@ void CudaDevice::wait() {
     join();
     check(cudaStreamSynchronize(stream()), "the GPU failed");
 }
-
-namespace {
-
-struct Streams {
-    std::array<cudaStream_t, CudaDevice::most_streams> stream{};
-    std::array<cudaEvent_t, CudaDevice::most_streams> reached{};
-    std::size_t current = 0;
-    bool several = false;  // since the last join()
-};
-Streams& streams() {
-    static Streams all;
-    return all;
-}
-
-}  // namespace
 
 void* CudaDevice::allocate_pinned(std::size_t bytes) {
     void* data = nullptr;
@@ -144,6 +175,12 @@ cudaEvent_t CudaDevice::Event::made() {
     return event_;
 }
 void CudaDevice::mark(Event& event) { check(cudaEventRecord(event.made(), stream()), "no event on the GPU"); }
+void CudaDevice::after(const Event& event) {
+    if (event.event_) check(cudaStreamWaitEvent(stream(), event.event_), "no event on the GPU");
+}
+void CudaDevice::fetch(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "nothing came from a GPU");
+}
 void CudaDevice::bring(const void* from, void* to, std::size_t bytes, Event& there) {
     mark(there);
     check(cudaStreamWaitEvent(copies(), there.made()), "the copies' stream does not wait");
@@ -174,19 +211,19 @@ std::vector<DeviceSpan> CudaDevice::recorded() {
     return recording().take();
 }
 void CudaDevice::begin_span(std::string_view name, bool copy) {
-    if (recording().on()) recording().begin(name, copy, copy ? copies() : stream());
+    if (here.number == 0 && recording().on()) recording().begin(name, copy, copy ? copies() : stream());
 }
 void CudaDevice::end_span() {
-    if (recording().on()) recording().end();
+    if (here.number == 0 && recording().on()) recording().end();
 }
 
 cudaStream_t CudaDevice::stream() {
-    cudaStream_t& one = streams().stream[streams().current];
+    cudaStream_t& one = gpu().stream[gpu().current];
     if (!one) one = made_stream();
     return one;
 }
 void CudaDevice::on_stream(int k) {
-    auto& all = streams();
+    auto& all = gpu();
     if (!all.several) {  // the others begin behind what was said before
         const cudaStream_t first = stream();
         all.several = true;
@@ -198,7 +235,7 @@ void CudaDevice::on_stream(int k) {
     all.current = static_cast<std::size_t>(k);
 }
 void CudaDevice::join() {
-    auto& all = streams();
+    auto& all = gpu();
     all.current = 0;
     if (!all.several) return;
     all.several = false;
@@ -209,8 +246,8 @@ void CudaDevice::join() {
     }
 }
 cudaStream_t CudaDevice::copies() {
-    static const cudaStream_t made = made_stream();
-    return made;
+    if (!gpu().copies) gpu().copies = made_stream();
+    return gpu().copies;
 }
 void CudaDevice::check(cudaError_t error, const char* doing) { must(error, doing); }
 void CudaDevice::allow_shared(const void* kernel, std::size_t bytes) {

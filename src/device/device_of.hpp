@@ -55,9 +55,10 @@ public:
                                          const SolveOptions& options) const override {
         return std::make_unique<SolverOn<D>>(A, M, columns, options);
     }
-    std::unique_ptr<HostedSolver> solver(const HMatrix& A, const Preconditioner* M, bool replicated, int columns,
-                                         const SolveOptions& options) const override {
-        return std::make_unique<HMatrixSolverOn<D>>(A, M, replicated, columns, options);
+    std::unique_ptr<HostedSolver> solver(const HMatrix& A, const Preconditioner* M, const DenseLayout& layout,
+                                         int columns, const SolveOptions& options) const override {
+        if (layout.replicated) return std::make_unique<ReplicatedSolverOn<D>>(A, M, layout, columns, options);
+        return std::make_unique<HMatrixSolverOn<D>>(A, M, columns, options);
     }
     std::vector<BatchedProduct> compare_batches(const HMatrix& A, const std::vector<double>& x, int columns,
                                                 int repeats, bool ours) const override {

@@ -169,7 +169,9 @@ Pending Replicated::start_apply(MultiVector<double> x, MultiVector<double> y) co
     if (std::ranges::any_of(flags_, [](double flag) { return flag > 0; })) interrupted_ = true;
     std::ranges::fill(flags_, 0.0);
     flags_[static_cast<std::size_t>(A_->comm().rank())] = raised_ && *raised_;
-    return A_->start_replicated(x, y, flags_);
+    auto pending = A_->start_replicated(x, y, flags_);
+    if (!hides_) pending.wait();
+    return pending;
 }
 
 void Replicated::apply_transpose(MultiVector<double> x, MultiVector<double> y) const {

@@ -102,9 +102,10 @@ struct DenseSystem::Parts {
         if (options.device && matrix.is_complex())
             throw InputError(
                 fmt::format("complex systems are solved on the processor: leave out {}", options.device->asked()));
+        check_layout();
         if (options.device) options.device->check_hierarchical(options.precond);
         const auto& kind = *choose_preconditioner(options.precond, MatrixKind::hierarchical).kind;
-        if (options.replicated && !kind.replicated)
+        if (options.layout.replicated && !kind.replicated)
             throw InputError(fmt::format(
                 "the preconditioner {} needs --layout distributed; block_jacobi works with both", kind.name));
         for (const auto& method : options.methods) check(method);
@@ -118,11 +119,32 @@ struct DenseSystem::Parts {
             };
         std::visit([&](const auto& fill) { A.emplace(comm, matrix.geometry, fill, compression); }, matrix.fill);
         const auto before = Clock::now();
-        M = make_preconditioner(options.precond, *A,
-                                {&matrix.geometry, std::get_if<Fill>(&matrix.fill), compression, options.replicated});
+        M = make_preconditioner(
+            options.precond, *A,
+            {&matrix.geometry, std::get_if<Fill>(&matrix.fill), compression, options.layout.replicated});
         precond_seconds = to_seconds(Clock::now() - before);
-        whole.emplace(*A, options.interrupt);
-        rows = options.replicated ? static_cast<Index>(A->rows()) : A->local_rows();
+        whole.emplace(*A, options.interrupt, options.layout.hiding == Hiding::gather);
+        rows = options.layout.replicated ? static_cast<Index>(A->rows()) : A->local_rows();
+    }
+
+    void check_layout() const {
+        const auto& [replicated, devices, shared, hiding] = options.layout;
+        if (devices < 1 || devices > most_devices)
+            throw InputError(fmt::format("--devices {}: a rank has 1 to {}", devices, most_devices));
+        if (devices > 1 && !options.device)
+            throw InputError(fmt::format("--devices {} needs --device cuda or emulated", devices));
+        if (devices > 1 && !replicated)
+            throw InputError(fmt::format(
+                "--devices {} needs --layout replicated; with distributed vectors every rank has a device of its own",
+                devices));
+        if (shared && devices == 1)
+            throw InputError("--device-vectors shared needs several devices of a rank: --devices 2 or more");
+        const auto name = hiding_names[static_cast<std::size_t>(hiding)];
+        if (hiding != Hiding::gather && !replicated)
+            throw InputError(fmt::format("--hiding {} needs --layout replicated", name));
+        if (hiding == Hiding::copies && !options.device)
+            throw InputError(
+                fmt::format("--hiding {} needs --device cuda or emulated: there are no copies to hide", name));
     }
 
     void check(const std::string& asked) const {
@@ -136,6 +158,10 @@ struct DenseSystem::Parts {
                 method.name, name(method.needs), choice_for(matrix).method, method.name));
         const auto& kind = *choose_preconditioner(options.precond, MatrixKind::hierarchical).kind;
         check_transpose(method, kind);
+        if (method.transpose && options.layout.devices > 1)
+            throw InputError(fmt::format(
+                "{} multiplies with the transposed matrix, which several devices of a rank do not: --devices 1",
+                method.name));
         if (kind.varies && asked != automatic) check_flexible(asked, std::string(kind.name));
     }
 
@@ -151,7 +177,7 @@ struct DenseSystem::Parts {
     }
 
     Index number(Index i) const {
-        return options.replicated ? A->tree().order()[static_cast<std::size_t>(i)] : A->original(i);
+        return options.layout.replicated ? A->tree().order()[static_cast<std::size_t>(i)] : A->original(i);
     }
 
     /// The rows that methods have here, in the order of the clusters.
@@ -165,7 +191,7 @@ struct DenseSystem::Parts {
 
     /// All of a vector, in the order of the points.
     void in_order(std::vector<double>& mine, MultiVector<double> x) const {
-        if (!options.replicated) {
+        if (!options.layout.replicated) {
             std::ranges::copy(A->gather({mine.data(), rows, x.columns()}), x.data());
             return;
         }
@@ -178,9 +204,9 @@ struct DenseSystem::Parts {
         const MultiVector<const double> rhs(b.data(), rows, columns);
         const MultiVector<double> solution(x.data(), rows, columns);
         if (options.device)
-            return options.device->solver(*A, M.get(), options.replicated, columns, asked)->solve(rhs, solution, false);
+            return options.device->solver(*A, M.get(), options.layout, columns, asked)->solve(rhs, solution, false);
         SolveOptions own = asked;
-        if (options.replicated) own.interrupt = &whole->interrupted();
+        if (options.layout.replicated) own.interrupt = &whole->interrupted();
         if (!matrix.is_complex()) return solve_for<double>(rhs, solution, own);
 #if STRETTO_COMPLEX
         using Complex = std::complex<double>;
@@ -192,9 +218,9 @@ struct DenseSystem::Parts {
     }
     template <class T>
     Result solve_for(MultiVector<const T> b, MultiVector<T> x, const SolveOptions& asked) {
-        const auto of_A = options.replicated ? AnyOperator<T>(*whole) : AnyOperator<T>(*A);
+        const auto of_A = options.layout.replicated ? AnyOperator<T>(*whole) : AnyOperator<T>(*A);
         const auto of_M = M ? AnyOperator<T>(*M) : AnyOperator<T>();
-        return stretto::solve<T>(options.replicated ? alone : comm, of_A, of_M, b, x, asked);
+        return stretto::solve<T>(options.layout.replicated ? alone : comm, of_A, of_M, b, x, asked);
     }
 
     Comm& comm;
@@ -233,7 +259,7 @@ Result DenseSystem::solve(MultiVector<const double> b, MultiVector<double> x, So
     const double epsilon = review_by_kernel(own.kernel_residuals, this->epsilon(), options.rtol, options.atol, result);
     result.next = dense_next_steps(choice_for(own.matrix), {.method = options.method, .precond = own.options.precond},
                                    epsilon, options.max_iterations, result);
-    if (own.options.replicated || own.matrix.is_complex())  // inner has real vectors that are distributed
+    if (own.options.layout.replicated || own.matrix.is_complex())  // inner has real vectors that are distributed
         std::erase_if(result.next, [](const NextStep& step) { return step.precond == "inner"; });
     return result;
 }
@@ -245,7 +271,7 @@ void DenseSystem::apply(MultiVector<const double> x, MultiVector<double> y, bool
     auto in = own.clustered(x);
     std::vector<double> out(in.size());
     const MultiVector<double> from(in.data(), own.rows, x.columns()), to(out.data(), own.rows, x.columns());
-    if (own.options.replicated)
+    if (own.options.layout.replicated)
         transposed ? own.whole->apply_transpose(from, to) : own.whole->apply(from, to);
     else
         transposed ? own.A->apply_transpose(from, to) : own.A->apply(from, to);
@@ -259,6 +285,13 @@ const std::string& DenseSystem::precond() const { return parts_->options.precond
 double DenseSystem::epsilon() const { return parts_->compression.epsilon; }
 int DenseSystem::threads() const { return parts_->threads; }
 const std::vector<double>& DenseSystem::kernel_residuals() const { return parts_->kernel_residuals; }
+
+/// What is said of a layout with several devices.
+static std::string in_words(const DenseLayout& layout) {
+    if (layout.devices == 1) return {};
+    return fmt::format("; {} for each rank, {}", layout.devices,
+                       layout.shared ? "which share the rows of vectors" : "each of which has all vectors");
+}
 
 std::vector<std::string> DenseSystem::remarks(double rtol) const {
     const auto& statistics = matrix().statistics();
@@ -276,7 +309,8 @@ std::vector<std::string> DenseSystem::remarks(double rtol) const {
         statistics.max_rank, 1e-6 * statistics.bytes, 100 * values / (n * n), n > 1 ? values / (n * std::log2(n)) : 1,
         100 * statistics.single, 100 * statistics.in_16_bits, 100 * statistics.in_8_bits, statistics.seconds)};
     if (const auto* device = parts_->options.device)
-        all.push_back(fmt::format("device {}: {}", device->name(), device->title()));
+        all.push_back(
+            fmt::format("device {}: {}{}", device->name(), device->title(), in_words(parts_->options.layout)));
     if (rtol < epsilon())
         all.push_back(fmt::format(
             "warning: rtol {:.1e} is below ε = {:.1e}: the residual is of the hierarchical matrix; with the kernel "
@@ -305,7 +339,7 @@ RunInfo DenseSystem::info(const SolveOptions& options) const {
     info.precond_seconds = all_max(own.comm, own.precond_seconds);
     info.precond_bytes = all_sum(own.comm, own.M ? own.M->stored() : 0.0);
     info.structure = nlohmann::ordered_json{{"symmetric", own.matrix.symmetric}}.dump();
-    info.partition = nlohmann::ordered_json{{"layout", own.options.replicated ? "replicated" : "distributed"},
+    info.partition = nlohmann::ordered_json{{"layout", own.options.layout.replicated ? "replicated" : "distributed"},
                                             {"received", all_sum(own.comm, matrix().received())},
                                             {"imbalance", statistics.largest_rank * own.comm.size() / statistics.bytes}}
                          .dump();

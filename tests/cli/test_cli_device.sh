@@ -63,6 +63,16 @@ done
 check "a kernel with block Jacobi and columns" solves 2 kernel scattered:n=400 --kernel matern --method cg --precond block_jacobi \
   --columns 3 --rhs random --device emulated --json run.json
 check "is solved" holds run.json "r['converged'] and r['device'] == 'emulated'"
+for vectors in redundant shared; do
+  for hiding in block pipe1; do
+    check "two devices of each rank, $vectors, $hiding" solves 2 bem two_spheres:n=640,distance=3 --method pipelined_bicgstab \
+      --layout replicated --device emulated --devices 2 --device-vectors $vectors --hiding $hiding --json run.json
+    check "have the charge, too" holds run.json "r['converged'] and r['bem']['relative_error'] < 0.04"
+  done
+done
+check "the report tells of devices" solves 1 bem sphere:n=320 --method cg --insist --layout replicated --device emulated --devices 3 --device-vectors shared
+check "and what they have" says out '3 for each rank, which share the rows of vectors'
+check "block on the processor" solves 2 bem two_spheres:n=640,distance=3 --method pipelined_bicgstab --layout replicated --hiding block
 check "our scheme of batches alone" solves 1 bench hmatrix --device emulated --sizes 320 --epsilons 1e-3 --columns 1 \
   --schemes ours --json run.json
 check "is one" holds run.json "[m['disjoint_rows'] for m in r['measurements']] == [True]"
@@ -72,6 +82,20 @@ check "all schemes give the same" holds run.json \
 check "has a row for each" says out 'vbatch\(20K, variable\) \+ 3 streams'
 
 # ---- what is not there is said ----
+check "several devices with distributed vectors" exits 2 2 bem sphere:n=80 --device emulated --devices 2
+check "are told what they need" says err '--devices 2 needs --layout replicated'
+check "several processors" exits 2 1 bem sphere:n=80 --layout replicated --devices 2
+check "need a device" says err '--devices 2 needs --device cuda or emulated'
+check "no devices" exits 2 1 bem sphere:n=80 --layout replicated --device emulated --devices 0
+check "are refused" says err 'a rank has 1 to 16'
+check "what one device would share" exits 2 1 bem sphere:n=80 --layout replicated --device emulated --device-vectors shared
+check "is refused" says err 'needs several devices of a rank'
+check "copies of the processor" exits 2 1 bem sphere:n=80 --layout replicated --hiding pipe1
+check "are none" says err 'there are no copies to hide'
+check "an all-gather that is not there" exits 2 1 bem sphere:n=80 --hiding block
+check "is not hidden" says err '--hiding block needs --layout replicated'
+check "transposed products of several" exits 2 2 bem sphere:n=80 --method improved_bicgstab --layout replicated --device emulated --devices 2
+check "name the option" says err 'several devices of a rank do not: --devices 1'
 check "inner iterations" exits 2 2 bem sphere:n=80 --method bicgstab --precond inner --device emulated
 check "are named" says err '--precond inner is not there for hierarchical matrices on the device emulated'
 check "benches of others" exits 2 1 bench cg --device emulated

@@ -251,7 +251,8 @@ TEST_F(DeviceHMatrices, SolveInBothLayouts) {
                             uniform(7, replicated ? H.tree().order()[static_cast<std::size_t>(i)] : H.original(i), c));
                 const MultiVector<double> B(b.data(), rows, columns), X(x.data(), rows, columns),
                     Y(y.data(), rows, columns);
-                const auto solver = tested_device().solver(H, preconditioned ? &M : nullptr, replicated, columns, how);
+                const auto solver =
+                    tested_device().solver(H, preconditioned ? &M : nullptr, {.replicated = replicated}, columns, how);
                 const Result found = solver->solve(B, X, false);
                 MpiComm alone(MPI_COMM_SELF);
                 const Replicated whole(H);
@@ -271,7 +272,7 @@ TEST_F(DeviceHMatrices, ASolveHasTheSameBitsAgain) {
     const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
     SolveOptions how;
     how.method = "bicgstab";
-    const auto solver = tested_device().solver(H, nullptr, false, 1, how);
+    const auto solver = tested_device().solver(H, nullptr, {}, 1, how);
     auto b = random_vector(H, 1);
     std::vector<double> x(b.size()), y(b.size());
     solver->solve({b.data(), H.local_rows(), 1}, {x.data(), H.local_rows(), 1}, false);

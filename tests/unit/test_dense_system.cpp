@@ -57,7 +57,7 @@ TEST(DenseSystem, SolvesAndMultipliesInTheOrderOfThePoints) {
         for (const int m : {1, 3}) {
             DenseOptions options;
             options.precond = "auto";
-            options.replicated = replicated;
+            options.layout.replicated = replicated;
             options.rtol = 1e-8;
             options.columns = m;
             DenseSystem system(comm, *matrix, options);

@@ -26,7 +26,11 @@ DenseSystem set_up(const Context& context, Comm& comm, const DenseArguments& arg
     DenseOptions options;
     options.precond = arguments.precond;
     options.hmatrix = arguments.hmatrix;
-    options.replicated = arguments.layout == "replicated";
+    options.layout = {
+        .replicated = arguments.layout == "replicated",
+        .devices = arguments.devices,
+        .shared = arguments.device_vectors == "shared",
+        .hiding = static_cast<Hiding>(std::ranges::find(hiding_names, arguments.hiding) - std::begin(hiding_names))};
     options.threads = arguments.threads;
     options.columns = problem.columns;
     options.rtol = arguments.rtol;
@@ -69,6 +73,10 @@ RunInfo info_of(const DenseArguments& arguments, const DenseProblem& problem, co
     if (arguments.layout != "distributed") info.options.emplace_back("--layout", arguments.layout);
     if (!arguments.solution.empty()) info.options.emplace_back("--solution", shell_word(arguments.solution));
     if (arguments.device != "cpu") info.options.emplace_back("--device", arguments.device);
+    if (arguments.devices > 1) info.options.emplace_back("--devices", std::to_string(arguments.devices));
+    if (arguments.device_vectors != "redundant")
+        info.options.emplace_back("--device-vectors", arguments.device_vectors);
+    if (arguments.hiding != hiding_names[2]) info.options.emplace_back("--hiding", arguments.hiding);
     info.device = arguments.device;
     info.formulation = arguments.formulation;
     info.latency = arguments.comm.latency;
@@ -123,7 +131,18 @@ void add_dense_options(CLI::App& app, DenseArguments& dense) {
                    "Vectors distributed, or replicated: whole on every rank, no reductions, an all-gather in a product")
         ->check(CLI::IsMember({"distributed", "replicated"}))
         ->capture_default_str();
+    app.add_option("--hiding", dense.hiding,
+                   "What is in flight behind dot products with --layout replicated and pipelined_bicgstab: the "
+                   "all-gather (pipe2), the copies from devices alone (pipe1), or nothing (block)")
+        ->check(CLI::IsMember({"block", "pipe1", "pipe2"}))
+        ->capture_default_str();
     add_device_option(app, dense.device);
+    app.add_option("--devices", dense.devices, "How many devices a rank has, with --layout replicated")
+        ->capture_default_str();
+    app.add_option("--device-vectors", dense.device_vectors,
+                   "What they do of vector operations: each all (redundant), or its share of the rows (shared)")
+        ->check(CLI::IsMember({"redundant", "shared"}))
+        ->capture_default_str();
 }
 
 void choose_for(const DenseMatrix& matrix, DenseArguments& arguments) {

@@ -20,6 +20,8 @@ struct DenseArguments : SolveArguments {
     }
     std::string hmatrix;  ///< options, with commas between
     std::string layout = "distributed", device = "cpu";
+    int devices = 1;  ///< of a rank
+    std::string device_vectors = "redundant", hiding = std::string(stretto::hiding_names[2]);
 };
 void add_dense_options(CLI::App& app, DenseArguments& dense);
 

@@ -54,6 +54,7 @@ std::vector<T> all_gather(const Comm& comm, const T& mine) {
 }
 
 inline std::string broadcast(const Comm& comm, std::string text, int root, std::size_t largest = largest_message) {
+    if (comm.size() == 1) return text;
     auto length = static_cast<Global>(text.size());
     MPI_Bcast(&length, 1, MPI_INT64_T, root, comm.mpi());
     text.resize(static_cast<std::size_t>(length));

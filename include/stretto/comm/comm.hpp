@@ -134,6 +134,11 @@ public:
         return rank_ == 0 ? 0 : before;
     }
 
+    /// Collective. Each value becomes the largest of all ranks.
+    virtual void largest(std::span<double> values) {
+        MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, mpi_);
+    }
+
     /// A kernel moved this many bytes through memory: nothing here, virtual time in a simulation.
     virtual void charge(double /*bytes*/) {}
 

@@ -122,7 +122,7 @@ public:
     /// Collective. The largest |v| of each column over all ranks; infinite where a value is not finite.
     std::vector<double> largest(MultiVector<T> v) const {
         auto most = executor_.largest(v);
-        MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_DOUBLE, MPI_MAX, comm_.mpi());
+        comm_.largest(most);
         return most;
     }
 

@@ -241,8 +241,9 @@ private:
 class Replicated {
 public:
     /// `interrupt` may be raised on any rank; `interrupted()` then is on all, after the same product.
-    explicit Replicated(const HMatrix& A, const std::atomic<bool>* interrupt = nullptr)
-        : A_(&A), raised_(interrupt), flags_(static_cast<std::size_t>(A.comm().size())) {}
+    /// Where not `hides`, a product waits for its all-gather.
+    explicit Replicated(const HMatrix& A, const std::atomic<bool>* interrupt = nullptr, bool hides = true)
+        : A_(&A), raised_(interrupt), hides_(hides), flags_(static_cast<std::size_t>(A.comm().size())) {}
 
     void apply(MultiVector<double> x, MultiVector<double> y) const { start_apply(x, y).wait(); }
     /// The all-gather may be in flight; it must have been waited for before the next product.
@@ -255,6 +256,7 @@ public:
 private:
     const HMatrix* A_;
     const std::atomic<bool>* raised_;
+    bool hides_;
     mutable std::vector<double> flags_;  // of all ranks, come with the last product
     mutable std::atomic<bool> interrupted_{false};
 };

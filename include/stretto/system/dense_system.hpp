@@ -40,7 +40,7 @@ std::unique_ptr<const DenseMatrix> kernel_matrix(const std::string& spec, std::v
 struct DenseOptions {
     std::string precond = "none";  ///< NAME[:key=value,…] of those of hierarchical matrices, or auto: what suits it
     std::string hmatrix = {};      ///< key=value,…, see hmatrix_options()
-    bool replicated = false;       ///< vectors whole on every rank (Replicated), not their rows of it
+    DenseLayout layout = {};       ///< where vectors are
     int threads = 1;               ///< of this rank; 0: as many as pay (default_threads)
     int columns = 1;               ///< that will be solved for together
     double rtol = 1e-6;            ///< that will be asked for: ε follows where `hmatrix` has none

@@ -25,6 +25,22 @@ struct VectorsThere {
     std::size_t size() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
 };
 
+/// What is in flight behind dot products and updates while a product with replicated vectors ends, where the method has
+/// any (pipelined_bicgstab): nothing; the copies from devices to the host; or the all-gather between hosts, behind the
+/// copies (Yamazaki and others 2018, Section VII: block, pipe1, pipe2).
+enum class Hiding : std::uint8_t { nothing, copies, gather };
+inline constexpr std::string_view hiding_names[] = {"block", "pipe1", "pipe2"};
+
+inline constexpr int most_devices = 16;  // of a rank
+
+/// Where the vectors of a dense system are.
+struct DenseLayout {
+    bool replicated = false;         ///< whole on every rank (Replicated in hmatrix.hpp), not their rows of it
+    int devices = 1;                 ///< of each rank: several take vectors that are replicated
+    bool shared = false;             ///< these devices share the rows of vectors; otherwise each has, and does, all
+    Hiding hiding = Hiding::gather;  ///< of replicated vectors
+};
+
 /// Solves for vectors of this process, wherever it computes.
 class HostedSolver {
 public:
@@ -85,9 +101,9 @@ public:
     virtual void send(const double* from, void* to, std::size_t values) const = 0;
     virtual void bring(const void* from, double* to, std::size_t values) const = 0;
     virtual void copy(const void* from, void* to, std::size_t values) const = 0;
-    /// As solver() of a sparse matrix, with a hierarchical one, in its order; `replicated`: for vectors whole on every
-    /// rank (Replicated in hmatrix.hpp). The preconditioner is one that passed check_hierarchical().
-    virtual std::unique_ptr<HostedSolver> solver(const HMatrix& A, const Preconditioner* M, bool replicated,
+    /// As solver() of a sparse matrix, with a hierarchical one, in its order. The preconditioner is one that passed
+    /// check_hierarchical(). Several devices of a rank have no transposed products: InputError.
+    virtual std::unique_ptr<HostedSolver> solver(const HMatrix& A, const Preconditioner* M, const DenseLayout& layout,
                                                  int columns, const SolveOptions& options) const = 0;
     /// Not collective. Throws InputError where it does not have this preconditioner for hierarchical matrices.
     virtual void check_hierarchical(const std::string& precond) const = 0;

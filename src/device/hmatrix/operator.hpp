@@ -5,11 +5,8 @@
 // while the panels that need no others' are multiplied.
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -173,11 +170,15 @@ public:
     using T = OnDevice<double, D>;
 
     explicit DeviceHMatrix(const HMatrix& A, const BatchScheme& scheme = one_launch)
+        : DeviceHMatrix(A, A.steps(), true, scheme) {}
+    /// Of these panels of A alone; products Aᵀ x only where `transposed`.
+    DeviceHMatrix(const HMatrix& A, const HMatrix::Steps& steps, bool transposed,
+                  const BatchScheme& scheme = one_launch)
         : A_(&A),
-          steps_(A.steps()),
+          steps_(steps),
           values_(steps_.values),
           product_(plan_product(A, steps_, scheme), scheme),
-          transposed_(plan_transposed(A, steps_, scheme), scheme),
+          transposed_(transposed ? plan_transposed(A, steps_, scheme) : ProductPlan(), scheme),
           first_(static_cast<Index>(A.partition().first(A.comm().rank()))) {}
 
     /// Collective. y = A x for n_local × m vectors. Allocates only in the first call with a given m.
@@ -225,6 +226,8 @@ public:
     }
 
     double bytes(int columns) const { return A_->bytes(columns) + product_.bytes(); }
+    /// Of values, on the device.
+    std::size_t stored() const { return values_.size(); }
     /// Of a product.
     std::size_t launches() const { return product_.launches(); }
     Index local_rows() const { return A_->local_rows(); }
@@ -310,82 +313,6 @@ private:
     DeviceProduct<D> product_, transposed_;
     Index first_;
     Scratch<Vectors> vectors_;
-};
-
-/// The same for the layout of HACApK (Replicated in hmatrix.hpp): vectors whole on every rank's device, an all-gather
-/// through the hosts in each product.
-template <class D>
-class DeviceReplicated {
-public:
-    using T = OnDevice<double, D>;
-
-    explicit DeviceReplicated(const HMatrix& A, const std::atomic<bool>* interrupt = nullptr)
-        : A_(A), raised_(interrupt), flags_(static_cast<std::size_t>(A.comm().size())) {}
-
-    void apply(MultiVector<T> x, MultiVector<T> y) const { start_apply(x, y).wait(); }
-    /// The all-gather between the hosts may be in flight; it must have been waited for before the next product.
-    [[nodiscard]] Pending start_apply(MultiVector<T> x, MultiVector<T> y) const {
-        if (std::ranges::any_of(flags_, [](double flag) { return flag > 0; })) interrupted_ = true;
-        std::ranges::fill(flags_, 0.0);
-        flags_[static_cast<std::size_t>(host().comm().rank())] = raised_ && *raised_;
-        A_.multiply_whole(x, rows(y, host().comm().rank()).data());
-        return start_gather(y, flags_);
-    }
-    void apply_transpose(MultiVector<T> x, MultiVector<T> y) const {
-        const int rank = host().comm().rank();
-        A_.apply_transpose(rows(x, rank), rows(y, rank));
-        start_gather(y, {}).wait();
-    }
-    double bytes(int columns) const { return A_.bytes(columns); }
-    Index local_rows() const { return static_cast<Index>(host().rows()); }
-    const std::atomic<bool>& interrupted() const { return interrupted_; }
-
-private:
-    const HMatrix& host() const { return A_.host(); }
-    MultiVector<T> rows(MultiVector<T> whole, int rank) const {
-        const auto& partition = host().partition();
-        return {
-            whole.data() + static_cast<std::size_t>(partition.first(rank)) * static_cast<std::size_t>(whole.columns()),
-            partition.rows(rank), whole.columns()};
-    }
-    /// What comes from others goes on to the device when it is waited for.
-    class Arrival final : public Comm {
-    public:
-        Arrival() : Comm(MPI_COMM_SELF) {}
-        Pending start_sum(std::span<const double>, std::span<double>) override { return {}; }
-        Pending between_hosts;
-        std::function<void()> upload;
-
-    private:
-        Pending post_exchange(std::span<const Message>, std::span<const Message>) override { return {}; }
-        std::optional<Clock::time_point> finish(int) override {
-            const auto ready = between_hosts.wait();
-            upload();
-            return ready;
-        }
-    };
-
-    Pending start_gather(MultiVector<T> y, std::span<double> numbers) const {
-        const int rank = host().comm().rank();
-        if (host().comm().size() == 1) return {};
-        if (whole_.size() < y.size()) whole_.resize(y.size());
-        const MultiVector<double> here(whole_.data(), y.rows(), y.columns());
-        const auto mine = rows(y, rank);
-        D::download(mine.data(), host().rows_of(here, rank).data(), mine.size() * sizeof(double));
-        arrival_.between_hosts = host().start_gather(here, numbers);
-        arrival_.upload = [here, y, mine] {
-            const auto before = static_cast<std::size_t>(mine.data() - y.data()), after = before + mine.size();
-            D::upload(y.data(), here.data(), before * sizeof(double));
-            D::upload(y.data() + after, here.data() + after, (y.size() - after) * sizeof(double));
-        };
-        return {arrival_, 0};
-    }
-
-    DeviceHMatrix<D> A_;
-    const std::atomic<bool>* raised_;
-    mutable std::vector<double> flags_, whole_;
-    mutable Arrival arrival_;
-    mutable std::atomic<bool> interrupted_{false};
 };
 
 }  // namespace stretto

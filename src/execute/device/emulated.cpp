@@ -11,9 +11,13 @@
 #include <exception>
 #include <iterator>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "stretto/comm/gpu_aware.hpp"
 
@@ -51,6 +55,7 @@ public:
         used_.erase(found);
         last_ = used_.end();
     }
+    bool has(const void* address) const { return address >= seen_ && address < seen_ + size; }
     std::byte* find(const void* address, std::size_t bytes) {
         const std::ptrdiff_t offset = static_cast<const std::byte*>(address) - seen_;
         const auto begin = static_cast<std::size_t>(offset);
@@ -88,12 +93,12 @@ struct Beside {
     std::size_t bytes;
 };
 
+/// One of the devices.
 struct State {
     DeviceMemory memory;
-    std::vector<std::function<void()>> stream;
+    std::deque<std::function<void()>> stream;
     std::deque<Beside> beside;
-    long tickets = 0;
-    std::map<const std::byte*, std::size_t> pinned;  // where it begins, how long it is
+    long tickets = 0, reached = 0;  // of events that were marked, and of the last that has come
     std::array<std::vector<std::function<void()>>, EmulatedDevice::most_streams> streams;  // since the last join()
     std::size_t current = 0;
     bool several = false;  // streams, since then
@@ -102,15 +107,59 @@ struct State {
     bool recording = false;
     std::vector<DeviceSpan> spans;
 };
+struct All {
+    std::recursive_mutex mutex;
+    std::vector<std::unique_ptr<State>> devices;
+    std::map<const std::byte*, std::size_t> pinned;  // where it begins, how long it is
+};
+All& all() {
+    static auto* const all = new All;  // vectors may outlive everything else
+    return *all;
+}
+/// Threads take turns.
+std::unique_lock<std::recursive_mutex> turn() { return std::unique_lock(all().mutex); }
+
+thread_local DevicePlace here;
 State& state() {
-    static auto* const state = new State;  // vectors may outlive everything else
-    return *state;
+    auto& devices = all().devices;
+    const auto k = static_cast<std::size_t>(here.number);
+    if (devices.size() <= k) devices.resize(k + 1);
+    if (!devices[k]) devices[k] = std::make_unique<State>();
+    return *devices[k];
+}
+/// Does what a device does.
+template <class Work>
+void as_device(int number, Work&& work) {
+    const DevicePlace before = std::exchange(here, DevicePlace{number, std::max(here.of, number + 1)});
+    try {
+        work();
+    } catch (...) {
+        here = before;
+        throw;
+    }
+    here = before;
+}
+/// Runs what was launched on this device while there is any and `more` wants it.
+template <class More>
+void run_while(More&& more) {
+    EmulatedDevice::join();
+    auto& stream = state().stream;
+    while (!stream.empty() && more()) {
+        const auto step = std::move(stream.front());
+        stream.pop_front();
+        try {
+            step();
+        } catch (...) {
+            stream.clear();
+            throw;
+        }
+    }
 }
 
 /// Whether these bytes of the host are pinned.
 bool is_pinned(const void* address, std::size_t bytes) {
     const auto* const begin = static_cast<const std::byte*>(address);
-    const auto& pinned = state().pinned;
+    const auto& pinned = all().pinned;
     const auto after = pinned.upper_bound(begin);
     return after != pinned.begin() && begin + bytes <= std::prev(after)->first + std::prev(after)->second;
 }
@@ -139,82 +188,122 @@ void run(const Launch& how, const std::function<void(EmulatedBlock&)>& kernel) {
 
 }  // namespace
 
+DevicePlace EmulatedDevice::place() { return here; }
+void EmulatedDevice::use(DevicePlace place) { here = place; }
 void* EmulatedDevice::allocate(std::size_t bytes) {
+    const auto mine = turn();
     wait();
     return state().memory.allocate(bytes);
 }
 void EmulatedDevice::release(void* data) noexcept {
-    try {
-        wait();
-    } catch (...) {
-        state().error = std::current_exception();
-    }
-    state().memory.release(data);
+    const auto mine = turn();
+    const auto& devices = all().devices;
+    const auto owner = std::ranges::find_if(devices, [&](const auto& one) { return one && one->memory.has(data); });
+    as_device(static_cast<int>(owner - devices.begin()), [&] {
+        try {
+            wait();
+        } catch (...) {
+            state().error = std::current_exception();
+        }
+        state().memory.release(data);
+    });
 }
 void EmulatedDevice::upload(void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
+    const auto mine = turn();
     const auto* const begin = static_cast<const std::byte*>(from);
     state().streams[state().current].emplace_back([to, values = std::vector<std::byte>(begin, begin + bytes)] {
         std::ranges::copy(values, find(to, values.size()));
     });
 }
 void EmulatedDevice::download(const void* from, void* to, std::size_t bytes) {
+    const auto mine = turn();
     wait();
     if (bytes > 0) std::memcpy(to, find(from, bytes), bytes);
 }
 void EmulatedDevice::enqueue(const Launch& how, std::string_view called, std::function<void(EmulatedBlock&)> kernel) {
     if (how.shared > most_shared) throw std::logic_error("a kernel asks for more shared memory than a block has");
     if (how.threads < 1 || how.threads > 1024 || how.blocks < 1) throw std::logic_error("no such launch");
+    const auto mine = turn();
     state().streams[state().current].emplace_back(
         [how, called, kernel = std::move(kernel)] { recorded_as(called, false, [&] { run(how, kernel); }); });
 }
 void EmulatedDevice::on_stream(int k) {
+    const auto mine = turn();
     if (!state().several) join();  // all begin behind what was said before
     state().several = true;
     state().current = static_cast<std::size_t>(k);
 }
 void EmulatedDevice::join() {
-    auto& all = state();
-    all.current = 0;
-    all.several = false;
+    const auto mine = turn();
+    auto& own = state();
+    own.current = 0;
+    own.several = false;
     std::array<std::size_t, most_streams> done{};
     std::size_t left = 0;
-    for (const auto& one : all.streams) left += one.size();
+    for (const auto& one : own.streams) left += one.size();
     for (; left > 0; --left) {
-        std::size_t k = all.shuffle() % all.streams.size();
-        while (done[k] == all.streams[k].size()) k = (k + 1) % all.streams.size();
-        all.stream.push_back(std::move(all.streams[k][done[k]++]));
+        std::size_t k = own.shuffle() % own.streams.size();
+        while (done[k] == own.streams[k].size()) k = (k + 1) % own.streams.size();
+        own.stream.push_back(std::move(own.streams[k][done[k]++]));
     }
-    for (auto& one : all.streams) one.clear();
+    for (auto& one : own.streams) one.clear();
 }
 void EmulatedDevice::wait() {
-    join();
-    for (const auto& step : std::exchange(state().stream, {})) step();
+    const auto mine = turn();
+    run_while([] { return true; });
     if (state().error) std::rethrow_exception(std::exchange(state().error, nullptr));
 }
 
 void* EmulatedDevice::allocate_pinned(std::size_t bytes) {
+    const auto mine = turn();
     auto* const data = static_cast<std::byte*>(::operator new(bytes));
     std::memset(data, 0xff, bytes);
-    state().pinned[data] = bytes;
+    all().pinned[data] = bytes;
     return data;
 }
 void EmulatedDevice::release_pinned(void* data) noexcept {
-    state().pinned.erase(static_cast<std::byte*>(data));
+    const auto mine = turn();
+    all().pinned.erase(static_cast<std::byte*>(data));
     ::operator delete(data);
 }
 void EmulatedDevice::wait_for(const std::uint32_t& raised, std::uint32_t turn) {
     wait();
     if (static_cast<std::int32_t>(raised - turn) < 0) throw std::logic_error("no kernel said that its sums are there");
 }
-void EmulatedDevice::mark(Event& event) { event.ticket_ = ++state().tickets; }
+void EmulatedDevice::mark(Event& event) {
+    const auto mine = turn();
+    event.ticket_ = ++state().tickets;
+    event.device_ = here.number;
+    state().streams[state().current].emplace_back(
+        [ticket = event.ticket_] { state().reached = std::max(state().reached, ticket); });
+}
+void EmulatedDevice::after(const Event& event) {
+    const auto mine = turn();
+    state().streams[state().current].emplace_back(
+        [event] { as_device(event.device_, [&] { run_while([&] { return state().reached < event.ticket_; }); }); });
+}
+void EmulatedDevice::fetch(void* to, const void* from, std::size_t bytes) {
+    if (bytes == 0) return;
+    const auto mine = turn();
+    state().streams[state().current].emplace_back([to, from, bytes] {
+        for (const auto& device : all().devices)
+            if (device && device->memory.has(from)) {
+                std::memcpy(find(to, bytes), device->memory.find(from, bytes), bytes);
+                return;
+            }
+        throw std::logic_error("what is fetched is in no device's memory");
+    });
+}
 void EmulatedDevice::bring(const void* from, void* to, std::size_t bytes, Event& there) {
+    const auto mine = turn();
     check_pinned(to, bytes);
     std::memset(to, 0xff, bytes);
     mark(there);
     state().beside.push_back({there.ticket_, from, static_cast<std::byte*>(to), bytes});
 }
 void EmulatedDevice::send(void* to, const void* from, std::size_t bytes) {
+    const auto mine = turn();
     check_pinned(from, bytes);
     state().streams[state().current].emplace_back([to, from, bytes] {
         recorded_as("to the device", false, [&] {
@@ -224,15 +313,18 @@ void EmulatedDevice::send(void* to, const void* from, std::size_t bytes) {
     });
 }
 void EmulatedDevice::Event::wait() const {
-    EmulatedDevice::wait();
-    for (auto& beside = state().beside; !beside.empty() && beside.front().ticket <= ticket_;) {
-        const auto copy = beside.front();
-        beside.pop_front();
-        recorded_as("to the host", true, [&] {
-            check_pinned(copy.to, copy.bytes);
-            std::memcpy(copy.to, find(copy.from, copy.bytes), copy.bytes);
-        });
-    }
+    const auto mine = turn();
+    as_device(device_, [&] {
+        EmulatedDevice::wait();
+        for (auto& beside = state().beside; !beside.empty() && beside.front().ticket <= ticket_;) {
+            const auto copy = beside.front();
+            beside.pop_front();
+            recorded_as("to the host", true, [&] {
+                check_pinned(copy.to, copy.bytes);
+                std::memcpy(copy.to, find(copy.from, copy.bytes), copy.bytes);
+            });
+        }
+    });
 }
 bool EmulatedDevice::mpi_takes_addresses() { return mpi_takes_device_addresses(false); }
 void EmulatedDevice::record(bool on) { state().recording = on; }

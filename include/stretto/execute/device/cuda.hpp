@@ -18,8 +18,8 @@
 namespace stretto {
 
 class CudaBlock;
-/// A GPU: the one that this rank has of those of its node, in turn. Kernels, uploads and downloads follow one another
-/// in one stream, unless on_stream() says otherwise; what goes to the host beside kernels has another.
+/// A GPU: the one that this rank has of those of its node, in turn, or those. Kernels, uploads and downloads follow one
+/// another in one stream, unless on_stream() says otherwise; what goes to the host beside kernels has another.
 class CudaDevice {
 public:
     using Block = CudaBlock;
@@ -34,6 +34,10 @@ public:
 
     /// Takes the GPU of this rank. Throws InputError where there is none, or no driver.
     static void take();
+    /// The GPUs of a node are dealt to its ranks in turn, so many to each; where there are fewer, some are had several
+    /// times, with streams of their own.
+    static DevicePlace place();
+    static void use(DevicePlace place);
     /// What it is called.
     static std::string title();
 
@@ -80,6 +84,8 @@ public:
         cudaEvent_t event_ = nullptr;
     };
     static void mark(Event& event);
+    static void after(const Event& event);
+    static void fetch(void* to, const void* from, std::size_t bytes);
     static void bring(const void* from, void* to, std::size_t bytes, Event& there);
     static void send(void* to, const void* from, std::size_t bytes);
 

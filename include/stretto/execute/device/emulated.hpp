@@ -23,8 +23,9 @@ class EmulatedBlock;
 /// A device that is none: kernels run on this processor, one thread of a block after the other, and what would go wrong
 /// on a device goes wrong here, loudly. Its addresses are mapped without access, so the host faults where it follows
 /// one; kernels reach memory through EmulatedBlock, which knows what is allocated. Fresh memory is NaN. Kernels run
-/// when they are waited for and not before, their blocks in any order, their threads forwards or backwards. It cannot
-/// show races between blocks, or what registers, fences and speed are about.
+/// when they are waited for and not before, their blocks in any order, their threads forwards or backwards. There are
+/// as many as anybody uses, each with a memory of its own. It cannot show races between blocks, or what registers,
+/// fences and speed are about.
 class EmulatedDevice {
 public:
     using Block = EmulatedBlock;
@@ -38,6 +39,8 @@ public:
     static constexpr int most_streams = 4;
 
     static void take() {}  // there always is one
+    static DevicePlace place();
+    static void use(DevicePlace place);
     static void* allocate(std::size_t bytes);
     static void release(void* data) noexcept;
     /// In the order of what is launched. `from` may be used again when it returns.
@@ -81,8 +84,12 @@ public:
     private:
         friend EmulatedDevice;
         long ticket_ = 0;
+        int device_ = 0;
     };
     static void mark(Event& event);
+    /// As late as it may: nothing is there of another device unless it was waited for.
+    static void after(const Event& event);
+    static void fetch(void* to, const void* from, std::size_t bytes);
     /// As late as it may: what is launched before the event is waited for runs first. `to` is not a number until then.
     /// Throws std::logic_error where it is not pinned.
     static void bring(const void* from, void* to, std::size_t bytes, Event& there);

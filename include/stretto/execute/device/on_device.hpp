@@ -135,6 +135,23 @@ constexpr std::string_view kernel_name() {
         return "kernel";
 }
 
+/// Which of the devices that a process has a thread of the host speaks to: the number-th of so many.
+struct DevicePlace {
+    int number = 0, of = 1;
+    bool operator==(const DevicePlace&) const = default;
+};
+/// This thread speaks to that device until the end of the scope.
+template <class D>
+class [[nodiscard]] OnDeviceOf {
+public:
+    explicit OnDeviceOf(DevicePlace place) : before_(D::place()) { D::use(place); }
+    OnDeviceOf(const OnDeviceOf&) = delete;
+    ~OnDeviceOf() { D::use(before_); }
+
+private:
+    DevicePlace before_;
+};
+
 /// How a kernel is launched: so many blocks of so many threads, with so many bytes that a block shares.
 struct Launch {
     int blocks, threads;
@@ -182,6 +199,9 @@ struct Launch {
 // A device besides has
 //
 //   take()                   throws InputError where there is none
+//   place(), use(place)      which of the process's devices this thread speaks to: what it allocates and launches,
+//   marks
+//                            and waits for is that one's
 //   name, title()            what it is called
 //   Block                    what kernels are called with
 //   most_blocks              of a kernel with sums
@@ -198,6 +218,8 @@ struct Launch {
 //   wait()                   returns when all that was launched has run
 //   Event                    a place in what was launched, taken by mark(event); event.wait() returns when it
 //                            is reached
+//   after(event)             what is launched next comes behind the event, of any of the process's devices
+//   fetch(to, from, n)       from the memory of any of them to this one's, in the order of what is launched here
 //   bring(from, to, n, event)    to pinned memory, after what was launched so far, beside what will be; event: it is
 //                            there
 //   send(to, from, n)        from pinned memory, in the order of what is launched, which must stay as it is until then
