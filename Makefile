@@ -158,9 +158,13 @@ docs: configure ## Makes the documentation as a site, build/docs/html, with a re
 	@tools/setup.sh docs
 	@PYTHON=$(PYTHON) tools/docs.sh $(build)
 
-check: configure ## Checks format and lint, as the CI does
+check: configure ## Checks format and lint
 	@tools/setup.sh check
 	@tools/check.sh $(build)
+
+check-format: ## Checks format and shell scripts alone
+	@tools/setup.sh check
+	@tools/check.sh
 
 format: ## Formats all sources
 	@tools/setup.sh check
@@ -180,5 +184,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers tsan test-mpich test-clang test-portable test-python archive deb abi bench bench-peers zoo campaign simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich test-clang test-portable test-python archive deb abi bench bench-peers zoo campaign simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check check-format format build clean configure setup
 .DEFAULT_GOAL := help

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh BUILD: format, shell scripts and lint, all of them even when one fails. BUILD holds the
-# compile_commands.json of the build to lint.
+# check.sh [BUILD]: format, shell scripts and, where BUILD is named, which holds the compile_commands.json of what is
+# compiled, lint; all of them even when one fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -18,6 +18,7 @@ step() {  # step NAME COMMAND…
 step clang-format tools/format.sh --dry-run -Werror
 step shellcheck xargs -0 shellcheck -e SC1091 \
     < <(find tools tests .ci -type f \( -name '*.sh' -o -path .ci/run \) -print0)
+if (($# == 0)); then exit "$failed"; fi
 # PyPI's clang-tidy takes two thirds of the time of Debian's, which does where there is none.
 tidy=build/lint/bin/clang-tidy
 if ! [[ -x $tidy ]] && ! { python3 -m venv build/lint && build/lint/bin/pip install -q clang-tidy==23.1.4; } >&2; then

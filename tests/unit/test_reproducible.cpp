@@ -246,12 +246,13 @@ struct Reproducible : testing::TestWithParam<const Method*> {
 TEST_P(Reproducible, OnAnyNumberOfRanksAndThreads) {
     if (method.name == "improved_bicgstab") GTEST_SKIP() << "it takes products with the transpose: see NotReproducible";
     const bool symmetric = method.needs != Needs::any;
+    const auto most = comm.size() == 1 ? 3 : 2;
     for (const char* const problem : {"jump3d:9", "convdiff3d:9,peclet=20"}) {
         if (symmetric && problem[0] != 'j') continue;
         for (const char* const precond : {"none", "jacobi", "chebyshev:degree=3"})
             for (const int columns : {1, 3}) {
                 const auto one = solved(alone, problem, std::string(method.name), precond, columns, 1);
-                for (const int threads : {1, 2, 3}) {
+                for (int threads = 1; threads <= most; ++threads) {
                     SCOPED_TRACE(fmt::format("{}, {}, {} columns, {} threads", problem, precond, columns, threads));
                     expect_same(solved(comm, problem, std::string(method.name), precond, columns, threads), one,
                                 columns);
