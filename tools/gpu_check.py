@@ -112,7 +112,7 @@ def build(options):
     output(["cmake", "--preset", "cuda", "-B", options.build, f"-DCMAKE_CUDA_ARCHITECTURES={architecture()}-real"], cwd=ROOT,
            env=environment)
     targets = ["stretto_cli", "device_bench", "test_emulator", "test_device_statements", "test_device_matrix", "test_device_solves",
-               "test_device_hmatrix", "test_one_kernel"]
+               "test_device_hmatrix", "test_several_devices", "test_one_kernel"]
     with subprocess.Popen(["cmake", "--build", str(options.build), "-j", str(os.cpu_count()), "--target", *targets],
                           start_new_session=True) as process:
         try:
@@ -129,7 +129,7 @@ def test(options):
     """Whether the tests in C++ pass."""
     command = ["ctest", "--test-dir", str(options.build), "--output-on-failure"]
     emulated = subprocess.run([*command, "-L", "^device$"], check=False).returncode
-    there = subprocess.run([*command, "-R", "^test_(device_(solves|hmatrix)|one_kernel)_"], check=False,
+    there = subprocess.run([*command, "-R", "^test_(device_(solves|hmatrix)|several_devices|one_kernel)_"], check=False,
                            env=dict(os.environ, STRETTO_TEST_DEVICE=options.device)).returncode
     return emulated == 0 and there == 0
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -46,6 +47,7 @@ struct Gpu {
     cudaStream_t copies = nullptr;
     std::array<Staging, Staging::places> staging;
     unsigned next = 0;  // of staging
+    int peers = 1;      // so many places have been told to reach each other
 };
 
 thread_local DevicePlace here;
@@ -57,9 +59,33 @@ int gpu_of(DevicePlace place) {
     must(cudaGetDeviceCount(&devices), "no GPU");
     return (rank_on_node() * place.of + place.number) % devices;
 }
+/// Has `device` reach the memories of the other places'.
+void reach_peers(int device, DevicePlace place) {
+    for (int k = 0; k < place.of; ++k) {
+        const int peer = gpu_of({k, place.of});
+        int reachable = 0;
+        if (peer != device) must(cudaDeviceCanAccessPeer(&reachable, device, peer), "no GPU");
+        if (!reachable) continue;
+        const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+        if (error == cudaErrorPeerAccessAlreadyEnabled)
+            (void)cudaGetLastError();
+        else
+            must(error, "GPUs do not reach each other");
+    }
+}
+/// What this thread speaks to: a context is made no sooner than something is said.
 Gpu& gpu() {
-    if (!spoken_to) CudaDevice::use(here);
-    return *spoken_to;
+    if (spoken_to) return *spoken_to;
+    const int device = gpu_of(here);
+    must(cudaSetDevice(device), "the GPU of this rank cannot be had");
+    static auto* const all = new std::map<std::pair<int, int>, Gpu>;  // vectors may outlive everything else
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    Gpu& found = (*all)[{device, here.number}];
+    if (found.peers < here.of) reach_peers(device, here);
+    found.peers = std::max(found.peers, here.of);
+    spoken_to = &found;
+    return found;
 }
 
 Recording& recording() {
@@ -75,41 +101,25 @@ void CudaDevice::take() {
     if (error != cudaSuccess || devices == 0)
         throw InputError(fmt::format("--device cuda: there is no GPU here ({}): --device cpu",
                                      error == cudaSuccess ? "none found" : cudaGetErrorString(error)));
-    use({});
 }
 DevicePlace CudaDevice::place() { return here; }
 void CudaDevice::use(DevicePlace place) {
-    const int device = gpu_of(place);
-    check(cudaSetDevice(device), "the GPU of this rank cannot be had");
-    static auto* const all = new std::map<std::pair<int, int>, Gpu>;  // vectors may outlive everything else
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    const auto [found, fresh] = all->try_emplace({device, place.number});
     here = place;
-    spoken_to = &found->second;
-    if (!fresh || place.of == 1) return;
-    for (int k = 0; k < place.of; ++k) {
-        const int peer = gpu_of({k, place.of});
-        int reachable = 0;
-        if (peer != device) check(cudaDeviceCanAccessPeer(&reachable, device, peer), "no GPU");
-        if (!reachable) continue;
-        const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
-        if (error == cudaErrorPeerAccessAlreadyEnabled)
-            (void)cudaGetLastError();
-        else
-            check(error, "GPUs do not reach each other");
-    }
+    spoken_to = nullptr;
+}
+int CudaDevice::number() {
+    gpu();
+    return gpu_of(here);
 }
 
 std::string CudaDevice::title() {
-    int device = 0;
     cudaDeviceProp properties{};
-    check(cudaGetDevice(&device), "no GPU");
-    check(cudaGetDeviceProperties(&properties, device), "no GPU");
+    check(cudaGetDeviceProperties(&properties, gpu_of(here)), "no GPU");
     return properties.name;
 }
 
 void* CudaDevice::allocate(std::size_t bytes) {
+    gpu();
     void* data = nullptr;
     const cudaError_t error = cudaMalloc(&data, bytes);
     if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
@@ -140,6 +150,7 @@ void CudaDevice::wait() {
 }
 
 void* CudaDevice::allocate_pinned(std::size_t bytes) {
+    gpu();
     void* data = nullptr;
     const cudaError_t error = cudaMallocHost(&data, bytes);
     if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
@@ -171,6 +182,7 @@ void CudaDevice::Event::wait() const {
     check(cudaEventSynchronize(event_), "the GPU failed");
 }
 cudaEvent_t CudaDevice::Event::made() {
+    gpu();
     if (!event_) check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "no event on the GPU");
     return event_;
 }
@@ -251,6 +263,7 @@ cudaStream_t CudaDevice::copies() {
 }
 void CudaDevice::check(cudaError_t error, const char* doing) { must(error, doing); }
 void CudaDevice::allow_shared(const void* kernel, std::size_t bytes) {
+    gpu();
     constexpr std::size_t always = std::size_t{47} << 10;  // 48, less what blocks need besides
     if (bytes > always)
         check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),

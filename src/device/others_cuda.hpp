@@ -11,11 +11,7 @@ namespace stretto {
 
 template <>
 struct Others<CudaDevice> {
-    static int number() {
-        int device = 0;
-        must(cudaGetDevice(&device), "no GPU");
-        return device;
-    }
+    static int number() { return CudaDevice::number(); }
     static void settle() {
         CudaDevice::wait();
         must(cudaDeviceSynchronize(), "the GPU failed");

@@ -289,7 +289,7 @@ const std::vector<double>& DenseSystem::kernel_residuals() const { return parts_
 /// What is said of a layout with several devices.
 static std::string in_words(const DenseLayout& layout) {
     if (layout.devices == 1) return {};
-    return fmt::format("; {} for each rank, {}", layout.devices,
+    return fmt::format("; {} devices for each rank, {}", layout.devices,
                        layout.shared ? "which share the rows of vectors" : "each of which has all vectors");
 }
 
@@ -339,10 +339,16 @@ RunInfo DenseSystem::info(const SolveOptions& options) const {
     info.precond_seconds = all_max(own.comm, own.precond_seconds);
     info.precond_bytes = all_sum(own.comm, own.M ? own.M->stored() : 0.0);
     info.structure = nlohmann::ordered_json{{"symmetric", own.matrix.symmetric}}.dump();
-    info.partition = nlohmann::ordered_json{{"layout", own.options.layout.replicated ? "replicated" : "distributed"},
-                                            {"received", all_sum(own.comm, matrix().received())},
-                                            {"imbalance", statistics.largest_rank * own.comm.size() / statistics.bytes}}
-                         .dump();
+    const auto& layout = own.options.layout;
+    nlohmann::ordered_json partition{{"layout", layout.replicated ? "replicated" : "distributed"},
+                                     {"received", all_sum(own.comm, matrix().received())},
+                                     {"imbalance", statistics.largest_rank * own.comm.size() / statistics.bytes}};
+    if (layout.replicated) partition["hiding"] = hiding_names[static_cast<std::size_t>(layout.hiding)];
+    if (layout.devices > 1) {
+        partition["devices"] = layout.devices;
+        partition["device_vectors"] = layout.shared ? "shared" : "redundant";
+    }
+    info.partition = partition.dump();
     info.remarks = remarks(options.rtol);
     if (own.M) std::ranges::move(own.M->remarks(), std::back_inserter(info.remarks));
     return info;

@@ -187,6 +187,34 @@ TEST_F(SeveralDevices, SolveAsOne) {
     }
 }
 
+TEST_F(SeveralDevices, SomeHaveNothingToDo) {
+    for (const Index points : {20, 90}) {  // of which some ranks have none
+        const auto geometry = geometries(points)[0].geometry;
+        options.symmetric = true;
+        const HMatrix H(comm, geometry, fill_of(some_kernels[0], geometry), options);
+        const DiagonalBlocks M(H, true);
+        const auto n = static_cast<Index>(H.rows());
+        std::vector<double> b(static_cast<std::size_t>(n), 1.0), one(b.size());
+        SolveOptions how;
+        how.method = "pipelined_bicgstab";
+        how.rtol = 1e-6;
+        const auto solve_on = [&](const DenseLayout& layout, std::vector<double>& x) {
+            const auto solver = tested_device().solver(H, &M, layout, 1, how);
+            EXPECT_TRUE(solver->solve({b.data(), n, 1}, {x.data(), n, 1}, false).converged()) << in_words(layout);
+        };
+        solve_on({.replicated = true}, one);
+        for (const int devices : {2, 8})
+            for (const bool shared : {false, true})
+                for (const auto hiding : {Hiding::nothing, Hiding::gather}) {
+                    std::vector<double> x(b.size());
+                    const DenseLayout layout{
+                        .replicated = true, .devices = devices, .shared = shared, .hiding = hiding};
+                    solve_on(layout, x);
+                    EXPECT_LE(difference(x, one), 1e-4 * largest(one)) << in_words(layout);
+                }
+    }
+}
+
 TEST_F(SeveralDevices, AFailureOfOneDeviceEndsAll) {
     Company company(3);
     EXPECT_THROW(company.run([&](int k) {
@@ -195,7 +223,7 @@ TEST_F(SeveralDevices, AFailureOfOneDeviceEndsAll) {
         }
     }),
                  std::bad_alloc);
-    int met = 0;
+    std::atomic<int> met = 0;
     company.run([&](int k) { met += company.meet() && k == 0; });  // and it can be used again
     EXPECT_EQ(met, 1);
 }
@@ -213,8 +241,8 @@ TEST_F(SeveralDevices, AreInterruptedTogether) {
             how.rtol = 1e-13;
             how.interrupt = &raised;
             how.monitor = [&](const IterationInfo& info) {
-                raised = !by_monitor && comm.rank() == 0 && info.iteration >= 2;
-                return !by_monitor || info.iteration < 2;
+                raised = !by_monitor && comm.rank() == 0 && info.iteration == 2;
+                return !by_monitor || info.iteration != 2;
             };
             std::vector<double> x(b.size());
             const auto solver =
@@ -222,6 +250,9 @@ TEST_F(SeveralDevices, AreInterruptedTogether) {
             const Result result = solver->solve({b.data(), n, 1}, {x.data(), n, 1}, false);
             EXPECT_EQ(result.status, Status::interrupted) << shared << by_monitor;
             EXPECT_LE(result.iterations, 4) << shared << by_monitor;
+            // The next solve knows nothing of it.
+            solver->set_tolerances(1e-1, 0, 1000);
+            EXPECT_NE(solver->solve({b.data(), n, 1}, {x.data(), n, 1}, false).status, Status::interrupted) << shared;
         }
 }
 

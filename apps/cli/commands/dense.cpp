@@ -133,14 +133,18 @@ void add_dense_options(CLI::App& app, DenseArguments& dense) {
         ->capture_default_str();
     app.add_option("--hiding", dense.hiding,
                    "What is in flight behind dot products with --layout replicated and pipelined_bicgstab: the "
-                   "all-gather (pipe2), the copies from devices alone (pipe1), or nothing (block)")
+                   "all-gather (pipe2), the copies from devices alone (pipe1, with --device cuda or emulated), or "
+                   "nothing (block)")
         ->check(CLI::IsMember({"block", "pipe1", "pipe2"}))
         ->capture_default_str();
     add_device_option(app, dense.device);
-    app.add_option("--devices", dense.devices, "How many devices a rank has, with --layout replicated")
+    app.add_option(
+           "--devices", dense.devices,
+           "How many devices a rank has, 1 to 16; several take --layout replicated and --device cuda or emulated")
         ->capture_default_str();
     app.add_option("--device-vectors", dense.device_vectors,
-                   "What they do of vector operations: each all (redundant), or its share of the rows (shared)")
+                   "What they do of vector operations: each all (redundant), or its share of the rows (shared, with "
+                   "--devices 2 or more)")
         ->check(CLI::IsMember({"redundant", "shared"}))
         ->capture_default_str();
 }

@@ -93,6 +93,8 @@ public:
         gather(values, [](double a, double b) { return std::max(a, b); });
     }
     std::int64_t sum_before(std::int64_t) override { return shared_ ? first_ : 0; }
+    /// After a failure threads may have come to different places.
+    void restart() { turn_ = 0; }
 
 private:
     template <class Combine>

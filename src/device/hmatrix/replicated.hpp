@@ -73,6 +73,14 @@ public:
     Part& part(int k) { return *parts_[static_cast<std::size_t>(k)]; }
     /// Has all ranks and devices interrupted, as `interrupt` does.
     void stop() { stop_ = true; }
+    bool stopping() const { return stop_; }
+    /// For the next solve, however the last one ended.
+    void restart() {
+        stop_ = false;
+        std::ranges::fill(flags_, 0.0);
+        gather_ = {};
+        for (auto& part : parts_) part->restart();
+    }
     bool shared() const { return layout_.shared && company_.size() > 1; }
     /// The first of the rows that a part has.
     Index first(int k) const { return shared() ? static_cast<Index>(shares_.first(k)) : 0; }
@@ -118,6 +126,11 @@ public:
           arrival_(*this) {}
 
     Comm& comm() { return comm_; }
+    void restart() {
+        comm_.restart();
+        offered_ = landed_ = 0;
+        interrupted_ = false;
+    }
     Index local_rows() const { return all_.shared() ? all_.shares_.rows(number_) : static_cast<Index>(all_.A_.rows()); }
     double bytes(int columns) const { return A_.bytes(columns); }
     /// Of panels, on this device.

@@ -58,8 +58,8 @@ public:
     ReplicatedSolverOn(const HMatrix& A, const Preconditioner* M, const DenseLayout& layout, int columns,
                        const SolveOptions& options)
         : whole_(A, layout, options.interrupt) {
-        if (layout.devices > 1 && options.checkpoint)
-            throw InputError("several devices of a rank keep no checkpoints: ask for one device of each rank");
+        if (layout.devices > 1 && (options.checkpoint || options.trace))
+            throw InputError("several devices of a rank keep no checkpoints and no traces: ask for one of each rank");
         for (int k = 0; k < layout.devices; ++k) {
             const OnDeviceOf<D> at({k, layout.devices});
             threads_.push_back(std::make_unique<Thread>(whole_.part(k), columns));
@@ -78,7 +78,7 @@ public:
                 mine.monitor = {};
             else if (options.monitor && layout.devices > 1)
                 mine.monitor = [this, monitor = options.monitor](const IterationInfo& info) {
-                    if (!monitor(info)) whole_.stop();
+                    if (!whole_.stopping() && !monitor(info)) whole_.stop();
                     return true;
                 };
             own.solver.emplace(own.A.comm(), own.A, own.M ? AnyOperator<T>(*own.M) : AnyOperator<T>(),
@@ -88,6 +88,7 @@ public:
 
     const Result& solve(MultiVector<const double> b, MultiVector<double> x, bool transposed) override {
         const Result* result = nullptr;
+        whole_.restart();
         whole_.company().run([&](int k) {
             const OnDeviceOf<D> at({k, static_cast<int>(threads_.size())});
             Thread& own = *threads_[static_cast<std::size_t>(k)];

@@ -297,12 +297,14 @@ void EmulatedDevice::fetch(void* to, const void* from, std::size_t bytes) {
 }
 void EmulatedDevice::bring(const void* from, void* to, std::size_t bytes, Event& there) {
     const auto mine = turn();
+    mark(there);
+    if (bytes == 0) return;
     check_pinned(to, bytes);
     std::memset(to, 0xff, bytes);
-    mark(there);
     state().beside.push_back({there.ticket_, from, static_cast<std::byte*>(to), bytes});
 }
 void EmulatedDevice::send(void* to, const void* from, std::size_t bytes) {
+    if (bytes == 0) return;
     const auto mine = turn();
     check_pinned(from, bytes);
     state().streams[state().current].emplace_back([to, from, bytes] {

@@ -38,6 +38,8 @@ public:
     /// times, with streams of their own.
     static DevicePlace place();
     static void use(DevicePlace place);
+    /// The GPU's, on this node.
+    static int number();
     /// What it is called.
     static std::string title();
 
@@ -319,9 +321,8 @@ __global__ void __launch_bounds__(Kernel::threads, 1) run_together(const __grid_
 
 template <class Kernel>
 int CudaDevice::most_together() {
-    int device = 0, multiprocessors = 0, of_each = 0;
-    check(cudaGetDevice(&device), "no GPU");
-    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "no GPU");
+    int multiprocessors = 0, of_each = 0;
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number()), "no GPU");
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_each, run_together<Kernel>, Kernel::threads, 0),
           "the GPU does not say how many blocks it runs together");
     return multiprocessors * of_each;

@@ -201,7 +201,7 @@ struct Launch {
 //   take()                   throws InputError where there is none
 //   place(), use(place)      which of the process's devices this thread speaks to: what it allocates and launches,
 //   marks
-//                            and waits for is that one's
+//                            and waits for is that one's. They throw nothing
 //   name, title()            what it is called
 //   Block                    what kernels are called with
 //   most_blocks              of a kernel with sums
