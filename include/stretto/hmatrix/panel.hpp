@@ -36,8 +36,8 @@ struct PanelColumns {
     bool operator==(const PanelColumns&) const = default;
 };
 
-/// Calls work.operator()<S>(first, count, offset) for the columns of each kind of number S that there are; theirs
-/// begin `offset` bytes after a slab does.
+/// Calls work.operator() of each kind of number S that there is, with (first, count, offset): its columns, which begin
+/// `offset` bytes after a slab does.
 template <class Work>
 void each_kind(const PanelColumns& columns, Work&& work) {
     Index first = 0;

@@ -43,10 +43,9 @@ OwnedOperator<T> owned(std::shared_ptr<Op> op);
 ///   start_apply(x, y)      returns with y's last parts in flight
 ///   residual(b, x, r)      r = b − A x with sums in twice the precision, for verification near rounding
 ///   as_diagonal()          where its diagonal is, in the memory of vectors, where it is nothing else: a group may take
-///   it
-///                          up then; null: it is no such operator
-///   within_kernels()       what a loop that runs on the device itself knows of it (device/one_kernel.hpp); null:
-///   nothing varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
+///                          it up then; null: it is no such operator
+///   within_kernels()       what a loop that runs on the device itself knows of it (device/one_kernel.hpp); null: none
+///   varies()               whether it depends on x, as a preconditioner: only flexible methods take it then
 ///   local_rows()           how many rows this rank has, checked against b's
 ///   prepare_powers(h), apply_powers(…)  several products for one exchange (CsrMatrix)
 ///   in_single()            the same on vectors in single precision, an OwnedOperator<Single<T>> with this one's values

@@ -62,7 +62,7 @@ STRETTO_KERNEL void store(Block& block, Value* to, const X (&from)[width]) {
         for (int k = 0; k < width; k += 2) block.store_pair(to + k, from + k);
     }
 }
-/// Calls work.template operator()<width>() with the most of 4, 2 and 1 neighbours that all columns can be had in.
+/// Calls work.operator() of 4, 2 or 1: the most neighbours that all columns can be had in.
 template <class Work>
 void with_neighbours(int columns, Work&& work) {
     if (columns % 4 == 0)
