@@ -63,13 +63,12 @@ done
 check "a kernel with block Jacobi and columns" solves 2 kernel scattered:n=400 --kernel matern --method cg --precond block_jacobi \
   --columns 3 --rhs random --device emulated --json run.json
 check "is solved" holds run.json "r['converged'] and r['device'] == 'emulated'"
-for vectors in redundant shared; do
-  for hiding in block pipe1; do
-    check "two devices of each rank, $vectors, $hiding" solves 2 bem two_spheres:n=640,distance=3 --method pipelined_bicgstab \
-      --layout replicated --device emulated --devices 2 --device-vectors $vectors --hiding $hiding --json run.json
-    check "have the charge, too" holds run.json "r['converged'] and r['bem']['relative_error'] < 0.04 and \
+for how in 'redundant block' 'shared pipe1'; do
+  read -r vectors hiding <<< "$how"
+  check "two devices of each rank, $how" solves 2 bem two_spheres:n=320,distance=3 --method pipelined_bicgstab \
+    --layout replicated --device emulated --devices 2 --device-vectors "$vectors" --hiding "$hiding" --json run.json
+  check "have the charge, too" holds run.json "r['converged'] and r['bem']['relative_error'] < 0.08 and \
       (r['partition']['devices'], r['partition']['device_vectors'], r['partition']['hiding']) == (2, '$vectors', '$hiding')"
-  done
 done
 check "the report tells of devices" solves 1 bem sphere:n=320 --method cg --insist --layout replicated --device emulated --devices 3 --device-vectors shared
 check "and what they have" says out '3 devices for each rank, which share the rows of vectors'
