@@ -49,15 +49,6 @@ std::vector<double> on_host(const HMatrix& H, std::vector<double> x, int m, bool
         H.apply(X, Y);
     return y;
 }
-double largest(const std::vector<double>& y) {
-    double most = 0;
-    for (const double value : y) most = std::max(most, std::isfinite(value) ? std::abs(value) : HUGE_VAL);
-    return most;
-}
-double difference(std::vector<double> a, const std::vector<double>& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
-    return largest(a);
-}
 
 struct DeviceHMatrices : testing::Test {
     MpiComm comm;

@@ -25,16 +25,6 @@ namespace {
 
 using D = EmulatedDevice;
 
-double largest(const std::vector<double>& y) {
-    double most = 0;
-    for (const double value : y) most = std::max(most, std::isfinite(value) ? std::abs(value) : HUGE_VAL);
-    return most;
-}
-double difference(std::vector<double> a, const std::vector<double>& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
-    return largest(a);
-}
-
 struct SeveralDevices : testing::Test {
     MpiComm comm;
     HMatrixOptions options;

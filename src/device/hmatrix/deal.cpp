@@ -11,7 +11,6 @@ namespace stretto {
 namespace {
 
 using Panels = std::vector<HMatrixPanel>;
-using Lists = std::vector<Panels HMatrix::Steps::*>;
 
 /// Things that are to stay together.
 class Together {

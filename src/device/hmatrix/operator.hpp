@@ -226,8 +226,6 @@ public:
     }
 
     double bytes(int columns) const { return A_->bytes(columns) + product_.bytes(); }
-    /// Of values, on the device.
-    std::size_t stored() const { return values_.size(); }
     /// Of a product.
     std::size_t launches() const { return product_.launches(); }
     Index local_rows() const { return A_->local_rows(); }

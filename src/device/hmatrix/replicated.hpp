@@ -45,7 +45,8 @@ struct AddVectors {
 /// A product: x is brought together from the devices that share it; each multiplies its blocks; the sums of all are
 /// added up, by each device for a slice of this rank's rows; the slices go to the host and, by an all-gather between
 /// the hosts, to the others; what comes goes to one device each, and from there to the others. Devices have each
-/// other's numbers directly, in the order that events say: the host waits before and behind messages alone.
+/// other's numbers directly, in the order that events say: the host waits for devices before messages and for dot
+/// products alone.
 template <class D>
 class DeviceReplicated {
 public:
@@ -133,8 +134,6 @@ public:
     }
     Index local_rows() const { return all_.shared() ? all_.shares_.rows(number_) : static_cast<Index>(all_.A_.rows()); }
     double bytes(int columns) const { return A_.bytes(columns); }
-    /// Of panels, on this device.
-    std::size_t stored() const { return A_.stored(); }
     /// Raised by a product on all ranks and devices alike.
     const std::atomic<bool>& interrupted() const { return interrupted_; }
 

@@ -138,7 +138,6 @@ constexpr std::string_view kernel_name() {
 /// Which of the devices that a process has a thread of the host speaks to: the number-th of so many.
 struct DevicePlace {
     int number = 0, of = 1;
-    bool operator==(const DevicePlace&) const = default;
 };
 /// This thread speaks to that device until the end of the scope.
 template <class D>
@@ -199,8 +198,7 @@ struct Launch {
 // A device besides has
 //
 //   take()                   throws InputError where there is none
-//   place(), use(place)      which of the process's devices this thread speaks to: what it allocates and launches,
-//   marks
+//   place(), use(place)      which of the process's devices this thread speaks to: what it allocates, launches, marks
 //                            and waits for is that one's. They throw nothing
 //   name, title()            what it is called
 //   Block                    what kernels are called with
