@@ -94,6 +94,7 @@ public:
     void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const {
         on_host<X, D>({b, x}, r, [&](auto& from, auto to) { A_->residual(from[0], from[1], to); });
     }
+    double norm_bound() const { return A_->norm_bound(); }
     double bytes(int m) const {
         return (repeated_ ? rows_.bytes() : interior_.bytes()) + interface_.bytes() +
                static_cast<double>(sizeof(X)) * m * (2.0 * A_->local_rows() + A_->halo_rows());

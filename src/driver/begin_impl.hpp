@@ -54,7 +54,7 @@ Scalars<T> Driver<T>::first_residual(const std::string& complaint) {
     for (int j = 0; j < V_.width(); ++j) x_is_zero_ = x_is_zero_ && (xx[j] == Number<T>{} || result_of(j).norm_b == 0);
     if (null_space() && !x_is_zero_) null_space().take_out_of(x_);
     if (orthogonal_to_range()) bb = project();
-    if (!x_is_zero_) return exact_squares(r);
+    if (!x_is_zero_) return trusted_squares(r);
     if (!zero_guess) V_.clear(x_);
     return bb;
 }

@@ -115,9 +115,11 @@ private:
     void verify();
     bool believes();
     Scalars<T> true_squares(MultiVector<T> r);
-    bool near_rounding() const;
+    Scalars<T> trusted_squares(MultiVector<T> r);
+    Scalars<T> squares_in_twice_the_precision(MultiVector<T> r);
+    void refuse_infinite(Scalars<T>& xx, Scalars<T>& rr);
+    bool rounding_decides(const Scalars<T>& xx, const Scalars<T>& rr) const;
     bool all_passed() const;
-    Scalars<T> exact_squares(MultiVector<T> r);
     void take(const Scalars<T>& rr);
     bool handed_over(int j, double residual) const;
     bool assess();

@@ -9,6 +9,7 @@
 #include "driver.hpp"
 #include "finish_impl.hpp"
 #include "stretto/comm/collective.hpp"
+#include "verify_impl.hpp"
 
 namespace stretto {
 namespace {
@@ -78,6 +79,7 @@ Driver<T>::Driver(Comm& comm, const MethodChoice& asked, AnyOperator<T> A, AnyOp
             return true_squares(true_r_);
         });
     }
+    if (A_.has_residual()) (void)A_.norm_bound();  // which matrices keep: it is of the set-up, not of the first solve
     recorder_.tell(options.monitor);
     stop_.checkpoints().keep_in(options.checkpoint);
     if constexpr (std::same_as<T, Number<T>>)
@@ -182,7 +184,7 @@ void Driver<T>::attempt(bool stuck) {
     if (poisoned_) V_.clear_workspace();
     residual_is_known_ = residual_is_known_ && !poisoned_;
     poisoned_ = false;
-    if (in_single_ && !residual_is_known_) squares_ = exact_squares(residual_vector());
+    if (in_single_ && !residual_is_known_) squares_ = trusted_squares(residual_vector());
     const auto began = Clock::now();
     {
         const auto watch = V_.ledger().time(Kernel::small);
@@ -239,98 +241,6 @@ template <class T>
 void Driver<T>::restore_best(int j) {
     if (at(j).best == Column::in_store) V_.copy_column(best_x_, x_, j);
     if (at(j).best == Column::zero) V_.clear_column(x_, j);
-}
-
-/// ‖b − Ax‖², which leaves b − Ax in r.
-template <class T>
-Scalars<T> Driver<T>::true_squares(MultiVector<T> r) {
-    A().apply(x_, r);
-    auto [rr] = V_.start(r <<= b_ - r, dot(r, r)).wait();
-    return rr;
-}
-
-/// Whether rounding errors of A x may decide of a column, where A can keep them out of b − Ax.
-template <class T>
-bool Driver<T>::near_rounding() const {
-    constexpr double near = 1e-10;  // of ‖b‖: six digits from double precision
-    if (!A().has_residual()) return false;
-    for (int j = 0; j < V_.width(); ++j)
-        if (!progress_[static_cast<std::size_t>(j)].finished && columns_[j].target < near * columns_[j].norm_b)
-            return true;
-    return false;
-}
-
-/// ‖b − Ax‖² without rounding errors that may decide.
-template <class T>
-Scalars<T> Driver<T>::exact_squares(MultiVector<T> r) {
-    if (!near_rounding()) return true_squares(r);
-    A().residual(b_, x_, r);
-    auto [rr] = V_.start(dot(r, r)).wait();
-    return rr;
-}
-
-template <class T>
-bool Driver<T>::all_passed() const {
-    for (int j = 0; j < V_.width(); ++j)
-        if (!progress_[static_cast<std::size_t>(j)].finished && columns_[j].state != State::passed) return false;
-    return true;
-}
-
-/// Recomputes b − Ax, where the method has not done so last thing, and nobody asked to believe the recurrence.
-template <class T>
-void Driver<T>::verify() {
-    residual_is_known_ = false;
-    if (null_space()) null_space().take_out_of(x_);
-    if (believes()) return;
-    if (const auto rr = stop_.recomputed(); rr && !in_single_ && all_passed() && !near_rounding()) return take(*rr);
-    const auto rr = exact_squares(residual_vector());
-    residual_is_known_ = true;
-    take(rr);
-}
-
-/// Takes the recurrence's word where that is asked for, and where no other attempt follows.
-template <class T>
-bool Driver<T>::believes() {
-    result_.verified = options_.verify == Verify::true_residual;
-    if (result_.verified || !(columns_.out_of_iterations() || interrupted() || all_passed())) return false;
-    for (int j = 0; j < V_.width(); ++j) {
-        if (at(j).finished) continue;
-        const auto& run = columns_[j];
-        at(j).residual = at(j).last = std::isnan(run.recursive) ? run.start : run.recursive;
-        at(j).best = Column::in_x;
-        if (run.state == State::passed) end(j, at(j).in_range ? Status::passed_unverified : Status::least_squares);
-    }
-    return true;
-}
-
-/// Takes the squares of b − Ax: a column within its tolerance has converged, one that got worse goes back to its best
-/// x.
-template <class T>
-void Driver<T>::take(const Scalars<T>& rr) {
-    for (int j = 0; j < V_.width(); ++j) {
-        auto& column = at(j);
-        if (column.finished) continue;
-        const double residual = std::sqrt(double{real_part(rr[j])});
-        poisoned_ = poisoned_ || !std::isfinite(residual);
-        column.last = residual;
-        column.gain = residual > 0 ? column.residual / residual : residual == 0 ? INFINITY : 0;  // NaN: none
-        if (residual < column.residual || (options_.iterate == Iterate::last && std::isfinite(residual))) {
-            column.residual = residual;
-            column.best = Column::in_x;
-        } else if (!handed_over(j, residual)) {
-            restore_best(j);
-            residual_is_known_ = false;
-        }
-        if (const auto status = reached(column, result_of(j).norm_b)) end(j, *status);
-    }
-}
-
-/// Whether the next method goes on from x, not from the best one: the residual of CG may grow on the way to a
-/// better x, but it must be about what the recurrence believes.
-template <class T>
-bool Driver<T>::handed_over(int j, double residual) const {
-    const auto& run = columns_[j];
-    return run.state == State::handed_over && residual <= 10 * run.recursive;
 }
 
 /// Whether some column got nowhere, where it did not hand over.

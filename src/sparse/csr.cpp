@@ -142,6 +142,7 @@ void CsrMatrix<T>::update_values(std::span<const T> values) {
             local_.in_global_order(
                 row(i), [&](std::size_t k) { check_finite(first_ + i, global(row(i).columns[k]), *value++); });
     });
+    norm_bound_.reset();
     agree(*comm_, [&] {
         local_.store_values(values);
         local_.build_forms(storage_, comm_->reproducible());
@@ -211,65 +212,6 @@ void CsrMatrix<T>::multiply(MultiVector<T> x, MultiVector<T> y, const RowWork* w
     arriving.wait();
     comm_->charge(after);
     local_.multiply_interface(x, halo_.values(x.columns()), y, work);
-}
-
-namespace {
-/// A sum of products in twice the precision of T.
-template <class T>
-class Sum2 {
-public:
-    explicit Sum2(T value) : high_(value) {}
-    void subtract(T a, T x) {
-        const T product = a * x, rest = std::fma(a, x, -product);
-        const T sum = high_ - product, taken = sum - high_;
-        low_ += ((high_ - (sum - taken)) - (product + taken)) - rest;
-        high_ = sum;
-    }
-    T value() const { return high_ + low_; }
-
-private:
-    T high_, low_ = 0;
-};
-template <class X>
-class Sum2<std::complex<X>> {
-public:
-    explicit Sum2(std::complex<X> value) : re_(value.real()), im_(value.imag()) {}
-    void subtract(std::complex<X> a, std::complex<X> x) {
-        re_.subtract(a.real(), x.real());
-        re_.subtract(-a.imag(), x.imag());
-        im_.subtract(a.real(), x.imag());
-        im_.subtract(a.imag(), x.real());
-    }
-    std::complex<X> value() const { return {re_.value(), im_.value()}; }
-
-private:
-    Sum2<X> re_, im_;
-};
-}  // namespace
-
-template <class T>
-void CsrMatrix<T>::residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const {
-    check_shapes(x, r);
-    check_shapes(b, r);
-    const int m = x.columns();
-    halo_.start(x.data(), m, threads()).wait();
-    comm_->charge(bytes(m));
-    const MultiVector<T> halo(halo_.values(m), halo_rows(), m);
-    parallel(threads(), [&](int t, int threads) {
-        const auto part = [&](int k) { return static_cast<Index>(std::int64_t{local_rows()} * k / threads); };
-        for (Index i = part(t); i < part(t + 1); ++i) {
-            const Row entries = row(i);
-            for (int j = 0; j < m; ++j) {
-                Sum2<T> sum(b(i, j));
-                local_.in_global_order(entries, [&](std::size_t k) {
-                    const Index column = entries.columns[k];
-                    sum.subtract(entries.values[k],
-                                 column < local_rows() ? x(column, j) : halo(column - local_rows(), j));
-                });
-                r(i, j) = sum.value();
-            }
-        }
-    });
 }
 
 template <class T>

@@ -64,6 +64,11 @@ public:
     void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const {
         graph_->alone([&] { A_->residual(on_host(b), on_host(x), on_host(r)); });
     }
+    double norm_bound() const {
+        double bound = 0;
+        graph_->alone([&] { bound = A_->norm_bound(); });
+        return bound;
+    }
     int prepare_powers(int h) const {
         int prepared = 1;
         graph_->alone([&] { prepared = A_->prepare_powers(h); });

@@ -231,6 +231,10 @@ TEST(Csr, Accessors) {
                               8 * 4 * (2 * A.local_rows() + A.halo_rows()));
     EXPECT_EQ(A.diagonal(), std::vector<double>(static_cast<std::size_t>(A.local_rows()), 2.0));
     EXPECT_EQ(A.norm(), 4);  // of tridiagonal's −1, 2, −1
+    EXPECT_DOUBLE_EQ(A.norm_bound(), 4);
+    const auto column = [](Global i, Global j) { return j == 9 ? -1.0 : i == j ? 1.0 : 0.0; };
+    const CsrMatrix<double> full(comm, partition, rows_of(partition, comm.rank(), column));
+    EXPECT_DOUBLE_EQ(full.norm_bound(), std::sqrt(2.0 * 10));
 }
 
 TEST(Csr, LocalRowsAndDiagonalComeBack) {

@@ -252,6 +252,30 @@ TEST_P(HonestyTest, APreconditionerOfNothingFiniteSpoilsNoColumnThatIsDone) {
     for (const double value : x.data()) EXPECT_EQ(value, 0);
 }
 
+TEST_P(HonestyTest, WhatNoRowReadsOfXIsFiniteToo) {
+    const auto A = matrix(comm, 30, [](Global i, Global j) { return i == j && i < 29 ? 1.0 + (i % 3) : 0.0; });
+    Values b(A, 1, [](Global row, int) { return row < 29 ? uniform(1, row) : 0; }),
+        x(A, 1, [](Global row, int) { return row < 29 ? 0 : NAN; });
+    EXPECT_EQ(run(A, b, x).status, Status::converged);
+    for (const double value : x.data()) EXPECT_TRUE(std::isfinite(value)) << method.name;
+}
+
+TEST_P(HonestyTest, RoundingErrorsAreNoResidual) {
+    // The solution grows so fast that its rounding alone leaves more than the tolerance, though double precision may
+    // find b − A x to be zero after a substitution.
+    const auto A = matrix(comm, 4, [](Global i, Global j) { return i == j ? 1.1e-3 : j == i - 1 ? 0.7 : 0.0; });
+    const auto of_b = [](Global row, int j) { return row == 0 ? 1.0 + 0.3 * j : 0; };
+    Values b(A, 3, of_b), x(A, 3, [&](Global last, int j) {
+        double value = 0;
+        for (Global row = 0; row <= last; ++row) value = (of_b(row, j) - 0.7 * value) / 1.1e-3;
+        return value;
+    });
+    SolveOptions o;
+    o.rtol = 1e-9;
+    o.max_iterations = 100;
+    EXPECT_FALSE(run(A, b, x, o).converged()) << method.name;
+}
+
 TEST_P(HonestyTest, OverflowInFlightEndsSoon) {
     // Entries so small that steps along x overflow.
     const auto A = matrix(comm, 2, [](Global i, Global j) { return i == j ? 1e-310 : 5e-311; });

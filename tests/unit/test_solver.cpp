@@ -335,6 +335,44 @@ TEST_F(OneSolver, AGuessThatIsTheSolutionEndsAtOnce) {
     EXPECT_TRUE(again.verified);
 }
 
+/// A matrix that counts how often it was asked for a residual in twice the precision.
+struct CountsResiduals {
+    const CsrMatrix<double>& A;
+    int* residuals;
+
+    void apply(MultiVector<double> x, MultiVector<double> y) const { A.apply(x, y); }
+    void residual(MultiVector<double> b, MultiVector<double> x, MultiVector<double> r) const {
+        ++*residuals;
+        A.residual(b, x, r);
+    }
+    double bytes(int columns) const { return A.bytes(columns); }
+};
+struct WithNormBound : CountsResiduals {
+    double bound;
+    double norm_bound() const { return bound; }
+};
+
+TEST_F(OneSolver, ResidualsAreInTwiceThePrecisionWhereRoundingMayDecide) {
+    const auto A = problem(comm, "poisson2d:30");
+    Values b(A, 1, random_values);
+    const auto asked = [&](const auto& op, double rtol, int& residuals) {
+        Values x(A, 1);
+        SolveOptions o;
+        o.method = "gmres";  // which recomputes b − A x itself, last thing
+        o.rtol = rtol;
+        residuals = 0;
+        EXPECT_TRUE(solve<double>(comm, op, Identity{}, b.view(), x.view(), o).converged());
+        return residuals;
+    };
+    int residuals = 0;
+    for (const double rtol : {1e-6, 1e-10}) {
+        EXPECT_EQ(asked(WithNormBound{{A, &residuals}, A.norm_bound()}, rtol, residuals), 0);
+        EXPECT_EQ(asked(WithNormBound{{A, &residuals}, 1e16}, rtol, residuals), 1);
+        EXPECT_EQ(asked(CountsResiduals{A, &residuals}, rtol, residuals), 1) << "nothing is known of rounding";
+    }
+    EXPECT_GE(asked(WithNormBound{{A, &residuals}, A.norm_bound()}, 1e-14, residuals), 1);
+}
+
 TEST_F(OneSolver, KeepsShiftsFromSolveToSolve) {
     const auto A = problem(comm, "poisson2d:40");
     Values b(A, 1, random_values), x(A, 1);

@@ -83,6 +83,7 @@ TEST(UpdateValues, OutOfMemoryInAnUpdateLeavesCompressedRows) {
 void expect_same(const CsrMatrix<double>& A, const CsrMatrix<double>& B) {
     EXPECT_EQ(A.local().values, B.local().values);
     EXPECT_EQ(A.norm(), B.norm());
+    EXPECT_EQ(A.norm_bound(), B.norm_bound());
     for (const int columns : {1, 3}) {
         EXPECT_EQ(A.bytes(columns), B.bytes(columns));
         const auto size = static_cast<std::size_t>(A.local_rows()) * static_cast<std::size_t>(columns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <concepts>
 #include <memory>
@@ -42,6 +43,7 @@ OwnedOperator<T> owned(std::shared_ptr<Op> op);
 ///   apply(x, y, work)      hands rows of y on as soon as they are there, each once (row_work.hpp), from parts() parts
 ///   start_apply(x, y)      returns with y's last parts in flight
 ///   residual(b, x, r)      r = b − A x with sums in twice the precision, for verification near rounding
+///   norm_bound()           no less than ‖ |A| ‖₂: what tells when that is; without it, it always is
 ///   as_diagonal()          where its diagonal is, in the memory of vectors, where it is nothing else: a group may take
 ///                          it up then; null: it is no such operator
 ///   within_kernels()       what a loop that runs on the device itself knows of it (device/one_kernel.hpp); null: none
@@ -85,6 +87,7 @@ public:
             };
         bool exact = true;
         if constexpr (requires { op.has_residual(); }) exact = op.has_residual();
+        take_norm_bound<Op>();
         if constexpr (requires(MultiVector<X> v) { op.residual(v, v, v); })
             if (exact)
                 residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
@@ -142,6 +145,7 @@ public:
             start_apply_ = [](const void* self, MultiVector<T> x, MultiVector<T> y) {
                 return static_cast<const Op*>(self)->start_apply(x, y);
             };
+        take_norm_bound<Op>();
         if constexpr (requires(MultiVector<T> v) { op.residual(v, v, v); })
             residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
                 static_cast<const Op*>(self)->residual(b, x, r);
@@ -182,6 +186,7 @@ public:
             pairs.residual_ = [](const void* self, MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) {
                 static_cast<const Op*>(self)->residual(from_pairs(b), from_pairs(x), from_pairs(r));
             };
+        pairs.template take_norm_bound<Op>();
         pairs.bytes_ = [](const void* self, int m) { return static_cast<const Op*>(self)->bytes(m); };
         pairs.local_rows_ = op.local_rows();
         pairs.varies_ = op.varies();
@@ -205,6 +210,7 @@ public:
     /// r = b − A x in twice the precision, where the operator has that.
     bool has_residual() const { return residual_; }
     void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const { residual_(op_, b, x, r); }
+    double norm_bound() const { return norm_bound_ ? norm_bound_(op_) : INFINITY; }
     /// The operator for vectors in single precision, where it has that; else one that is none.
     OwnedOperator<Single<T>> in_single() const;
     bool finishes_later() const { return start_apply_; }
@@ -226,6 +232,12 @@ public:
     std::optional<Index> local_rows() const { return local_rows_; }
 
 private:
+    template <class Op>
+    void take_norm_bound() {
+        if constexpr (requires(const Op& op) { op.norm_bound(); })
+            norm_bound_ = [](const void* self) { return static_cast<const Op*>(self)->norm_bound(); };
+    }
+
     const void* op_ = nullptr;
     void (*apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_with_)(const void*, MultiVector<T>, MultiVector<T>, const RowWork&) = nullptr;
@@ -233,6 +245,7 @@ private:
     Pending (*start_apply_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*apply_transpose_)(const void*, MultiVector<T>, MultiVector<T>) = nullptr;
     void (*residual_)(const void*, MultiVector<T>, MultiVector<T>, MultiVector<T>) = nullptr;
+    double (*norm_bound_)(const void*) = nullptr;
     OwnedOperator<Single<T>> (*in_single_)(const void*) = nullptr;
     double (*bytes_)(const void*, int) = nullptr;
     int (*prepare_powers_)(const void*, int) = nullptr;

@@ -44,6 +44,8 @@ public:
     void residual(MultiVector<T> b, MultiVector<T> x, MultiVector<T> r) const {
         account([&] { op_.residual(b, x, r); });
     }
+    /// No less than ‖ |A| ‖₂, infinite where the operator does not know.
+    double norm_bound() const { return op_.norm_bound(); }
     /// Whether `start` leaves something in flight.
     bool finishes_later() const { return op_.finishes_later(); }
     /// How many products one exchange will serve: h, or 1 where the operator cannot, or it would not pay.

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -107,6 +108,9 @@ public:
 
     /// Collective. ‖A‖∞, the largest sum of absolute values in a row: no eigenvalue is larger.
     double norm() const;
+    /// Collective the first time since values changed. √(‖A‖₁ ‖A‖∞), which ‖ |A| ‖₂ is no larger than. Takes some
+    /// hundredths of the time of the constructor.
+    double norm_bound() const;
 
     /// Entries of a local row in local numbering: columns increase, the halo's (local_rows() and on) come last.
     using Row = typename LocalMatrix<T>::Row;
@@ -146,6 +150,7 @@ private:
     LocalMatrix<T> local_;
     mutable std::shared_ptr<const MatrixPowers<T>> powers_;
     mutable std::shared_ptr<CsrMatrix<Single<T>>> single_;
+    mutable std::optional<double> norm_bound_;
 };
 
 extern template class CsrMatrix<double>;
