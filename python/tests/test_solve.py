@@ -346,6 +346,28 @@ def test_checkpoints(tmp_path, rng):
         stretto.Solver(A, "cg", checkpoint=file)
 
 
+KILLED = """
+import os, signal, sys, numpy as np, stretto
+method, file, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+told = iter(range(10**9))  # of iteration 0, too
+A = stretto.problem("poisson2d:60")
+stretto.solve(A, np.ones(3600), method=method, precond="none", checkpoint=f"{file},every=10it",
+              callback=lambda residual: os.kill(os.getpid(), signal.SIGKILL) if next(told) == last else None)
+"""
+
+
+@pytest.mark.parametrize("method", ["cg", "pipelined_cg", "minres", "bicgstab"])
+def test_a_kill_loses_the_iterations_since_alone(tmp_path, method):
+    A, b, file = stretto.problem("poisson2d:60"), np.ones(3600), str(tmp_path / "state.bin")
+    whole = stretto.solve(A, b, method=method, precond="none")
+    for last in np.random.default_rng().integers(20, whole.iterations - 1, 2):
+        run = subprocess.run([sys.executable, "-c", KILLED, method, file, str(last)], env=dict(os.environ), check=False)
+        assert run.returncode == -signal.SIGKILL
+        r = stretto.solve(A, b, precond="none", resume=file)
+        assert r.converged and r.iterations == whole.iterations, (method, last)
+        assert last - 12 <= r.details["resumed_after"] <= last, (method, last)
+
+
 def test_the_same_bits(rng):
     A = stretto.problem("jump3d:20")  # large enough for its vectors to be shared by threads
     b = rng.standard_normal((A.shape[0], 2))

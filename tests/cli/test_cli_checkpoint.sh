@@ -30,19 +30,26 @@ refuses() {
   exits 2 "$ranks" "$@" && says err "$pattern"
 }
 
+# At random moments, some of them while a snapshot is written, as one is after every iteration then.
+RANDOM=${SEED:=$$}
+echo "SEED=$SEED repeats the moments"
 for ranks in 1 2; do
   # shellcheck disable=SC2086
   check "whole, $ranks ranks" solves $ranks $problem --method cg --json whole.json
   rm -f state.bin
-  for seconds in 0.03 0.53 0.11 0.42; do
+  after=0
+  for every in 40it 1it 7it 1it 40it; do
     resume=()
     [ -f state.bin ] && resume=(--resume state.bin)
+    seconds=$(printf '0.%03d' $((RANDOM % 150)))
     # shellcheck disable=SC2086
-    killed $seconds $ranks $problem --method cg --checkpoint state.bin,every=40it "${resume[@]}"
+    killed "$seconds" $ranks $problem --method cg --checkpoint state.bin,every=$every "${resume[@]}"
     # shellcheck disable=SC2086
-    check "killed after $seconds s, $ranks ranks: the checkpoint is whole" \
+    check "killed after $seconds s, every=$every, $ranks ranks: the checkpoint is whole" \
       exits 1 $ranks $problem --resume state.bin --max-it 1 --json kept.json
-    check "killed after $seconds s, $ranks ranks: and no later than asked" holds kept.json "r['resumed_after'] % 40 == 0"
+    check "killed after $seconds s, every=$every, $ranks ranks: and no older than the last" holds kept.json \
+      "r['resumed_after'] >= $after"
+    after=$(grep -o '"resumed_after": *[0-9]*' kept.json | head -1 | tr -dc 0-9)
   done
   # shellcheck disable=SC2086
   check "goes on to the end, $ranks ranks" solves $ranks $problem --method cg --checkpoint state.bin,every=40it \
