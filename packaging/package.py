@@ -10,6 +10,7 @@ class Stretto(CMakePackage):
 
     license("BSD-3-Clause")
     version("main")
+    version("0.2.0")
 
     variant("shared", default=True, description="Shared libraries")
     variant("threads", default=True, description="Threads inside a process")
@@ -20,6 +21,7 @@ class Stretto(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("googletest", type="test")
+    depends_on("python@3:", type="test")
     depends_on("mpi@3:")
     depends_on("zlib-api")
     depends_on("fmt")

@@ -14,6 +14,6 @@ rm -rf "build/wheel-$mpi-raw" "dist/$mpi"
 "$tools/bin/pip" wheel . --no-deps -q -w "build/wheel-$mpi-raw" --config-settings=build-dir="build/wheel-$mpi" \
     --config-settings=cmake.define.STRETTO_MPI="$mpi" --config-settings=cmake.define.BUILD_SHARED_LIBS=ON \
     --config-settings=cmake.define.STRETTO_NATIVE=OFF --config-settings=cmake.define.STRETTO_CUDA=OFF \
-    --config-settings=cmake.define.STRETTO_WITH_HYPRE=OFF --config-settings=cmake.define.STRETTO_WERROR=ON
+    --config-settings=cmake.define.STRETTO_WITH_HYPRE=OFF --config-settings=cmake.define.HMAT_LIBRARY=OFF --config-settings=cmake.define.STRETTO_WERROR=ON
 PATH=$PWD/$tools/bin:$PATH auditwheel repair --exclude 'libmpi*' -w "dist/$mpi" "build/wheel-$mpi-raw"/*.whl
 ls -l "dist/$mpi"
