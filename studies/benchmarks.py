@@ -52,9 +52,8 @@ def comparison(data, problem, ranks, precond, method, program, peer, ours, their
     ours = {**ours, "ms": ms}
     return SimpleNamespace(
         problem=problem, ranks=ranks, precond=precond, method=method, program=program, peer=peer, ours=ours, theirs=theirs,
-        short=short, ratios=ratios, ratio=statistics.median(ratios) if ratios else math.nan, triad=triad,
+        short=short, ratios=ratios, ratio=statistics.median(ratios) if ratios else math.nan,
         over_floor=median(ours) * triad / 1e3 / ours.get("bytes", math.nan),
-        their_floor=math.nan if short else median(theirs) * triad / 1e3 / ours.get("csr_bytes", math.nan),
         same=None not in residuals and abs(residuals[0] - residuals[1]) <= SAME_STEPS * abs(residuals[0]),
         where=f"{problem}, {plural(ranks, 'rank')}, {in_words(precond)}")
 
@@ -99,11 +98,11 @@ def mean_cell(some, goal=math.inf):
     return bold(f"{value:.2f} ({count})", value > goal) if count else NONE
 
 
-def with_range(values, none="failed"):
+def with_range(values):
     """Median and, of several, the smallest and the largest."""
     good = [value for value in values if value is not None]
     if not good:
-        return none
+        return NONE
     middle = f"{statistics.median(good):.2f}"
     return middle if len(good) == 1 else f"{middle} ({min(good):.2f}–{max(good):.2f})"
 
@@ -207,7 +206,7 @@ def products(data, every):
         rows.append({"": f"{problem}, {plural(ranks, 'rank')}",
                      "stored, B/nonzero": f"{about.get('storage')}, {about.get('bytes_per_nonzero', math.nan):.2f}",
                      "ms": number(median(same[0].ours)), "× floor": number(same[0].over_floor),
-                     **{name_of(data, c.program): with_range(c.ratios, NONE) for c in same},
+                     **{name_of(data, c.program): with_range(c.ratios) for c in same},
                      "goal": str(GOALS_PRODUCT.get(problem.split(":")[0], ""))})
     titles = list(dict.fromkeys(title for row in rows for title in row if title != "goal")) + ["goal"]
     return plain([{title: row.get(title, NONE) for title in titles} for row in rows])
@@ -227,9 +226,19 @@ def best_solves(data):
     return best
 
 
+def solve_ratios(best):
+    """Ours ÷ theirs, of the best solves, by program."""
+    ratios = {}
+    for (problem, ranks, program), theirs in best.items():
+        ours = best.get((problem, ranks, "stretto"))
+        if program != "stretto" and ours and theirs:
+            ratios.setdefault(program, []).append(ours[0] / theirs[0])
+    return ratios
+
+
 def solutions(data):
     """Time to solution: our best against the best of each program."""
-    best, rows, ratios, often = best_solves(data), [], {}, set()
+    best, rows, often = best_solves(data), [], set()
 
     def said(found):
         return f"{found[0]:.2f} `{found[1]}`{'' if found[2] == 'none' else f', {found[2].capitalize()}'}"
@@ -243,37 +252,14 @@ def solutions(data):
             row[name_of(data, program)] = "none" if (problem, ranks, program) in best else NONE
             if ours and theirs:
                 often |= {ours[3], theirs[3]}
-                ratios.setdefault(program, []).append(ours[0] / theirs[0])
                 row[name_of(data, program)] = f"{said(theirs)}: {number(ours[0] / theirs[0], GOAL_SOLVE)}"
         rows.append(row)
-    means = {name_of(data, program): (statistics.geometric_mean(values), len(values)) for program, values in ratios.items()}
+    means = {name_of(data, program): (statistics.geometric_mean(values), len(values))
+             for program, values in solve_ratios(best).items()}
     rows.append({"": "geometric mean", "Stretto": "",
                  **{name: f"{bold(f'{value:.3f}', value > GOAL_SOLVE)} ({count})" for name, (value, count) in means.items()}})
     methods = sorted({case["case"][4] for case in data["cases"] if "solves" in case and case["case"][3] == "stretto"})
     return plain(rows), listed((f"`{method}`" for method in methods), "or"), spread(often or {1}, 0).replace(" to ", "–")
-
-
-def tables(data, every):
-    """One for each case: rows of methods and peers, a peer without and with huge pages side by side."""
-    for (problem, ranks, _), mine in grouped(every, "problem", "ranks", "precond"):
-        rows = []
-        for c in mine:
-            c.base = base(c.program)
-        for (method, _, peer), both in grouped(mine, "method", "base", "peer"):
-            c = both[0]
-            marks = f" (to {c.ours.get('ended_at')})" * ("ended_at" in c.ours) + " (steady)" * bool(c.ours.get("steady"))
-            row = {"Stretto": f"`{method}`{marks}", "ms": with_range(c.ours["ms"], "too short" if c.short else "failed"),
-                   "× floor": number(c.over_floor),
-                   "peer": f"{name_of(data, base(c.program))} `{peer}`{'' if all(c.same for c in both) else ' ‡'}"}
-            for c in both:
-                pages = ", huge pages" * c.program.endswith("+huge")
-                row |= {f"peer's ms{pages}": with_range(c.theirs["ms"]), f"its × floor{pages}": number(c.their_floor),
-                        f"ours ÷ its{pages}": bold(with_range(c.ratios, NONE))}
-            rows.append(row)
-        about = data["abouts"].get(f"stretto {problem}, {ranks}", {})
-        yield (f"### {mine[0].where}\n\n{about.get('rows')} rows, {about.get('nonzeros')} nonzeros; Stretto stores them "
-               f"{about.get('storage')}, {about.get('bytes_per_nonzero', math.nan):.2f} bytes a nonzero; triad "
-               f"{1e-9 * mine[0].triad:.1f} GB/s.\n\n{plain(rows)}")
 
 
 def rounds_in_words(some):
@@ -296,6 +282,39 @@ def command(data):
     return f"    STRETTO_MATRICES=… make bench-peers BENCH_ARGS='{' '.join(words)}'"
 
 
+def in_short(data, every):
+    """What the page says, for a reader who stops there. Peers without huge pages, which change little."""
+    usual = [c for c in every if not c.program.endswith("+huge") and c.ratios]
+    solves = solve_ratios(best_solves(data))
+    for (program,), mine in grouped([c for c in usual if "petsc" in c.program], "program"):
+        pairs = [c for c in mine if c.ranks == 2 and c.method != "product"]
+        found = {precond: [mean(same) for _, same in grouped([c for c in pairs if c.precond == precond], "method", "peer")]
+                 for precond in dict.fromkeys(c.precond for c in pairs)}
+        if not found:
+            continue
+        parts = [f"{spread([value for value, _ in means])} ({in_words(precond)})" for precond, means in found.items()]
+        counts = spread([count for means in found.values() for _, count in means] or [0], 0)
+        text = (f"**Beside {name_of(data, program)}**, on two ranks, an iteration takes {listed(parts)} of the time of its like, "
+                f"in geometric means over {counts} problems.")
+        if values := solves.get(program):
+            text += f" The quickest solve takes {statistics.geometric_mean(values):.2f} of the time, from {spread(values)}."
+        yield text
+    for (program,), mine in grouped([c for c in usual if "petsc" not in c.program], "program"):
+        yield (f"**Beside {name_of(data, program)}**: {spread([c.ratio for c in mine])} of the time in "
+               f"{plural(len(mine), 'comparison')} of iterations and products, in the middle "
+               f"{statistics.median(c.ratio for c in mine):.2f}.")
+    often = [c for c in usual if len(c.ratios) > 2]
+    never = sorted({c.problem for c in often if max(c.ratios) > 1})
+    yield (f"Of {len(often)} comparisons with three rounds and more, Stretto takes less time in every round in "
+           f"{sum(max(c.ratios) < 1 for c in often)}, more in every round in {sum(min(c.ratios) > 1 for c in often)}; where it "
+           f"does not always take less, it is on {listed(never)}.")
+    over = [c.over_floor for c in every if math.isfinite(c.over_floor)]
+    if over:
+        yield (f"An iteration or a product takes {statistics.median(over):.2f} times what moving its bytes takes, in the middle; "
+               f"where loads from cache bind it, and not memory, up to {max(over):.1f} times.")
+    yield "All of it is on one node, where reductions cost little: what hiding them is worth is [another page](latency.md)."
+
+
 def report(data):
     every = list(comparisons(data))
     if not every:
@@ -310,10 +329,9 @@ def report(data):
         "command": command(data), "facts": points(f"{name}: {text}" for name, text in data["facts"].items()),
         "summary": summary(data, every), "reading": points(reading(data, every)), "products": products(data, every),
         "solves": solves, "solve methods": methods, "solves often": often, "goal solve": f"{GOAL_SOLVE}",
-        "timeout": f"{data['parameters']['timeout']}", "tables": "\n\n".join(tables(data, every)),
+        "timeout": f"{data['parameters']['timeout']}", "short": points(in_short(data, every)), "cases": f"{len(data['cases'])}",
         "first": f"{data['parameters']['first']}", "more": f"{data['parameters']['more']}",
         "peers more": f"{data['parameters']['peers_more']}", "warm up": f"{WARM_UP}", "cycle": f"{CYCLE}",
         "agreement": f"all pairs agree to {100 * SAME_STEPS:g} % or better" if same == len(every) else
-                     f"{same} of {len(every)} pairs agree to {100 * SAME_STEPS:g} %; the others failed or take other steps, "
-                     "and are marked ‡",
+                     f"{same} of {len(every)} pairs agree to {100 * SAME_STEPS:g} %; the others failed or take other steps",
     }, {}
