@@ -154,9 +154,10 @@ campaign: build python ## Looks for an hour for what makes a solve lie, abort, h
 	@cmake --build build/memcheck -j $(JOBS) --target $(memcheck_tests)
 	@python3 -m studies campaign --build $(build) $(CAMPAIGN_ARGS)
 
-docs: configure ## Makes the documentation as a site, build/docs/html, with a reference from headers, Python and program
+# PARTIAL=1 builds nothing, and leaves out of the site's reference what was not built before.
+docs: $(if $(PARTIAL),configure,python) ## Makes the documentation as a site, build/docs/html, with a reference from headers, Python and program
 	@tools/setup.sh docs
-	@PYTHON=$(PYTHON) tools/docs.sh $(build)
+	@PYTHON=$(PYTHON) PARTIAL=$(PARTIAL) tools/docs.sh $(build)
 
 check: configure ## Checks format and lint
 	@tools/setup.sh check

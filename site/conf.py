@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The documentation as a site (make docs): the pages of docs as they stand, and the reference made of the sources.
 
-tools/docs.sh lays both beside each other, runs doxygen, and says where its XML is (STRETTO_DOXYGEN) and the program (STRETTO_PROGRAM,
-or nothing: then the page made of it says so).
+tools/docs.sh lays both beside each other, runs doxygen, and says where its XML is (STRETTO_DOXYGEN) and the program (STRETTO_PROGRAM, or
+nothing where a part of the site is all that is wanted: then the page made of it says so).
 """
 import importlib.util
 import os
@@ -48,11 +48,16 @@ html_theme_options = {
 }
 
 
+def left_out(what):
+    """The text of a page that is made of what is not there."""
+    return f"({what} was not built for this copy of the documentation, and is left out)"
+
+
 def said(*arguments):
     """What the command line says to `arguments`."""
     program = os.environ.get("STRETTO_PROGRAM")
     if not program:
-        return "(made from the program, which was not built for this copy of the documentation: make build docs)"
+        return left_out("the program")
     text = subprocess.run([program, *arguments], capture_output=True, text=True, check=True).stdout
     return "\n".join(textwrap.fill(line, 112, subsequent_indent=30 * " ") for line in text.splitlines())
 
@@ -72,8 +77,9 @@ def pages_of_what_is_built(app):
     reference = Path(app.srcdir) / "reference"
     (reference / "command_line.md").write_text(command_line())
     if importlib.util.find_spec("stretto") is None:
-        (reference / "python.md").write_text("# Python\n\n(made from the package, which was not built for this copy of the "
-                                             "documentation: make python docs)\n")
+        (reference / "python.md").write_text(f"# Python\n\n{left_out('the Python package')}\n")
+    else:
+        (reference / "python.md").touch()  # read anew: the package may be another, or was not there last time
 
 
 def setup(app):

@@ -1,11 +1,20 @@
 #!/usr/bin/env bash
 # docs.sh BUILD: the documentation as a site, in BUILD/../docs/html: the pages of docs, and a reference made of the headers, the Python
-# package and the program in BUILD. What of these is not there is said in its place. Warnings, as of links that lead nowhere, are errors.
+# package and the program in BUILD (make python builds both). PARTIAL=1 goes on where one of these is not there, and says so in its place.
+# Warnings, as of links that lead nowhere, are errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$PWD/${1:?docs.sh BUILD}
 out=$PWD/build/docs
 python=${PYTHON:-python3}
+
+missing=()
+[[ -x $build/stretto ]] && export STRETTO_PROGRAM=$build/stretto || missing+=("the program")
+compgen -G "$build/python/stretto/_core*.so" >/dev/null && export PYTHONPATH=$build/python || missing+=("the Python package")
+if [[ -z ${PARTIAL:-} && -n ${missing[*]} ]]; then
+    printf "docs.sh: %s is not in $build: make python builds it; PARTIAL=1 leaves out what is made of it\n" "${missing[@]}" >&2
+    exit 1
+fi
 
 mkdir -p "$out"
 if [[ ! -x $out/venv/bin/sphinx-build || site/requirements.txt -nt $out/venv/installed ]]; then
@@ -39,7 +48,5 @@ WARN_IF_UNDOCUMENTED = NO
 QUIET = YES
 DOXYFILE
 
-[[ -x $build/stretto ]] && export STRETTO_PROGRAM=$build/stretto
-[[ -d $build/python/stretto ]] && export PYTHONPATH=$build/python
 STRETTO_SOURCES=$PWD STRETTO_DOXYGEN=$out/xml "$out/venv/bin/sphinx-build" -q -W --keep-going -d "$out/doctrees" -b html "$out/source" "$out/html"
 echo "docs.sh: $out/html/index.html"

@@ -158,7 +158,7 @@ def conductors(mesh, triangles=None, *, potential=1.0, field=0.0, comm=None) -> 
 
 
 def solve(problem, *, testing="collocation", method="auto", precond="auto", rtol=1e-6, progress=False, comm=None, maxiter=None, **options) -> Charges:
-    """The charge density of each triangle: a `Charges`. `problem`: `Conductors`, or a name as of `problem`; **options as of
+    """The charge density of each triangle: a `Charges`. `problem`: `Conductors`, or a name as of `problem`; `**options` as of
     `HMatrix`."""
     if not isinstance(problem, Conductors):
         problem = globals()["problem"](problem, comm)
@@ -187,7 +187,7 @@ class Scattered(Result):
     Attributes
     ----------
     cross_section : float
-        ∫ |u∞|² over all directions, where the scattered wave is exp(ikr)/r u∞ far away.
+        ∫ `|u∞|²` over all directions, where the scattered wave is exp(ikr)/r u∞ far away.
     extinction : float
         (4π/k) Im u∞ forwards: the same for the wave itself, which loses no energy.
     forward, backward : complex
