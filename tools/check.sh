@@ -17,7 +17,7 @@ step() {  # step NAME COMMAND…
 
 step clang-format tools/format.sh --dry-run -Werror
 step shellcheck xargs -0 shellcheck -e SC1091 \
-    < <(find tools tests .ci -type f \( -name '*.sh' -o -path .ci/run \) -print0)
+    < <(find tools tests examples .ci -type f \( -name '*.sh' -o -path .ci/run \) -print0)
 if (($# == 0)); then exit "$failed"; fi
 # PyPI's clang-tidy takes two thirds of the time of Debian's, which does where there is none.
 tidy=build/lint/bin/clang-tidy

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The commands of the first pages run as they stand there: docs/start.md and docs/howto.
+# The commands of the first pages run as they stand there: docs/start.md and docs/howto; and so does examples/command_line.sh.
 . "$(dirname "$0")/cli_checks.bash"
 sources=$(dirname "$(dirname "$DATA")")
 limit=300 pages=0
@@ -20,4 +20,5 @@ for page in "$sources"/docs/start.md "$sources"/docs/howto/*.md; do
   check "the commands of $name.md" timeout -k 5 "$limit" bash -euo pipefail "$name.sh"
 done
 check "pages with commands" test "$pages" -ge 4
+check "examples/command_line.sh" timeout -k 5 "$limit" bash "$sources/examples/command_line.sh"
 finish

@@ -75,6 +75,14 @@ def difference(one, other):
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(one, other))) / length if length else 0.0
 
 
+def flags():
+    """What a compiler is to be told of Debian's PETSc."""
+    def asked(*words):
+        return subprocess.check_output(["pkg-config", *words, "PETSc"], text=True).strip()
+
+    return [*shlex.split(asked("--cflags", "--libs")), "-Wl,-rpath," + asked("--variable=libdir")]
+
+
 class Examples:
     """Compiles and runs examples; what is compiled stays in `folder`."""
 
@@ -85,19 +93,13 @@ class Examples:
         if not self.sources:
             raise Missing("PETSc's examples are not installed (libpetsc3.18-dev-examples, or set PETSC_EXAMPLES)")
 
-    def flags(self):
-        def asked(*words):
-            return subprocess.check_output(["pkg-config", *words, "PETSc"], text=True).strip()
-
-        return [*shlex.split(asked("--cflags", "--libs")), "-Wl,-rpath," + asked("--variable=libdir")]
-
     def build(self, name):
         """The program of a source as ksp/ksp/tutorials/ex2.c; None where it does not compile."""
         source = self.sources / name
         program = self.folder / name.replace("/", "_").removesuffix(".c")
         if not program.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            made = subprocess.run(["mpicc", "-O2", "-w", str(source), "-o", str(program), *self.flags(), "-lm"],
+            made = subprocess.run(["mpicc", "-O2", "-w", str(source), "-o", str(program), *flags(), "-lm"],
                                   capture_output=True, text=True, cwd=source.parent)
             if made.returncode:
                 return None
