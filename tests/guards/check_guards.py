@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_guards.py: that layers.py, sizes.py and links.py find what they are for, in small trees made for it."""
+"""check_guards.py: that layers.py, sizes.py, links.py and blocks.py find what they are for, in small trees made for it."""
 
 import pathlib
 import tempfile
 import unittest
 
+import blocks
 import layers
 import links
 import sizes
@@ -148,6 +149,18 @@ class Links(Tree):
         self.write("b.md", "## One\n[a](docs/c.md)\n")
         self.assertEqual(links.violations(self.root), [
             "b.md: docs/c.md: there is no such file", "docs/a.md: ../b.md#one-two: there is no such heading"])
+
+
+class Blocks(Tree):
+    def test_lines_frames_and_indentation(self):
+        self.write("README.md", "# Title\n```cpp\n#include <a>\nint a;\n```\n```sh\nint b;\n```\n")
+        self.write("docs/a/b.md", "- item\n\n  ```cpp\n  int c;\n    d();\n  ```\n<!-- frame: complex -->\n```cpp\nint e;\n```\n")
+        found = list(blocks.blocks(self.root))
+        self.assertEqual(found, [("README.md", 3, "program", "#include <a>\nint a;\n"),
+                                 ("docs/a/b.md", 4, "program", "int c;\n  d();\n"), ("docs/a/b.md", 9, "complex", "int e;\n")])
+        source = blocks.source(found)
+        self.assertEqual(source.count("#include <a>\n"), 1)
+        self.assertIn('#line 3 "README.md"\n\nint a;\n', source)
 
 
 if __name__ == "__main__":
