@@ -159,6 +159,10 @@ docs: $(if $(PARTIAL),configure,python) ## Makes the documentation as a site, bu
 	@tools/setup.sh docs
 	@PYTHON=$(PYTHON) PARTIAL=$(PARTIAL) tools/docs.sh $(build)
 
+docs-look: docs ## Looks at the site in a browser, light and dark, into build/docs/look
+	@tools/setup.sh browser
+	@tools/docs_look.py build/docs/html build/docs/look
+
 check: configure ## Checks format and lint
 	@tools/setup.sh check
 	@tools/check.sh $(build)
@@ -185,5 +189,5 @@ setup:
 $(build)/build.ninja: CMakePresets.json | setup
 	@cmake --preset $(PRESET)
 
-.PHONY: help demo test unit sanitizers tsan test-mpich test-clang test-portable test-python archive deb abi bench bench-peers zoo campaign simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs check check-format format build clean configure setup
+.PHONY: help demo test unit sanitizers tsan test-mpich test-clang test-portable test-python archive deb abi bench bench-peers zoo campaign simulate simulator petsc test-petsc cuda gpu-check bench-gpu python python-environment python-tests wheel test-wheel docs docs-look check check-format format build clean configure setup
 .DEFAULT_GOAL := help

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # setup.sh GROUP…: installs what the groups (build, openmpi, mpich, clang, check, peers, petsc, petsc-programs, simulate, python, docs,
-# deb, abi, campaign) take and this machine lacks, from Debian's packages. Does nothing, quickly, where all is there.
+# browser, deb, abi, campaign) take and this machine lacks, from Debian's packages. Does nothing, quickly, where all is there.
 set -euo pipefail
 
 packages=()
@@ -20,11 +20,12 @@ for group in "$@"; do
         python) packages+=(python3-dev python3-venv python3-numpy python3-scipy python3-mpi4py python3-pytest python3-matplotlib
                            python3-numba python3-tqdm python3-meshio) ;;
         docs) packages+=(doxygen python3-venv) ;;
+        browser) packages+=(chromium fonts-dejavu-core) ;;
         campaign) packages+=(clang-19 libclang-rt-19-dev valgrind python3-numpy python3-scipy python3-mpi4py) ;;
         deb) packages+=(dpkg-dev debhelper fakeroot help2man lintian) ;;
         abi) packages+=(abigail-tools) ;;
         check) packages+=(clang-format-19 clang-tidy-19 shellcheck python3-venv) ;;
-        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, clang, check, peers, petsc, petsc-programs, simulate, python, docs, deb, abi, campaign)" >&2; exit 2 ;;
+        *) echo "setup.sh: unknown group '$group' (build, openmpi, mpich, clang, check, peers, petsc, petsc-programs, simulate, python, docs, browser, deb, abi, campaign)" >&2; exit 2 ;;
     esac
 done
 
