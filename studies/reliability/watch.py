@@ -18,8 +18,9 @@ Outcome = collections.namedtuple("Outcome", "code out err late left seconds")
 # What a program that died says of it, or mpiexec, which has an exit code of its own then.
 DEATH = re.compile(r"exited on signal \d+ \([^)]*\)|terminate called[^\n]*|Sanitizer: [^\n]*|Signal: [^\n]*|BAD TERMINATION[^\n]*|"
                    r"corrupted [^\n]*|free\(\)[^\n]*|malloc\(\)[^\n]*|double free[^\n]*")
-# The frame of mpiexec's own main, where it is mpiexec that died (Open MPI 4.1 may, when it is told to end): not the program's doing.
-OF_MPIEXEC = re.compile(r"^\[\S+\] \[ *\d+\] (?:\S*/)?(?:mpirun|mpiexec|orterun)\(", re.MULTILINE)
+# The frame of mpiexec's own main, behind the name of its process, where it is mpiexec that died (Open MPI 4.1 may, when it is told
+# to end): not the program's doing.
+OF_MPIEXEC = re.compile(r"^(\[\S+\]) \[ *\d+\] (?:\S*/)?(?:mpirun|mpiexec|orterun)\(", re.MULTILINE)
 
 
 def of_session(session):
@@ -92,17 +93,22 @@ def watched(command, limit, **more):
     return Watched(command, **more).finish(limit)
 
 
+def without_mpiexec(err):
+    """What was said without what mpiexec says of its own death, and whether that was there."""
+    own = {found[1] for found in OF_MPIEXEC.finditer(err)}
+    return "".join(line for line in err.splitlines(True) if line.partition(" ")[0].strip() not in own), bool(own)
+
+
 def wrong(outcome, codes):
     """What no program may do, whatever it was given; empty: nothing of it."""
     if outcome.late:
         return f"no end after {outcome.seconds:.0f} s"
     if outcome.left:
         return f"{outcome.left} processes left behind"
-    if OF_MPIEXEC.search(outcome.err) and "stretto(" not in outcome.err:
-        return ""
-    if death := DEATH.search(outcome.err):
+    err, of_mpiexec = without_mpiexec(outcome.err)
+    if death := DEATH.search(err):
         return f"died: {death[0]}"
-    if outcome.code not in codes:
+    if outcome.code not in codes and not (of_mpiexec and outcome.code < 0):
         return f"exit code {outcome.code}"
     if outcome.code == 2 and "stretto: " not in outcome.err:
         return "exit code 2 without a word"
