@@ -39,7 +39,9 @@ class Study:
         self.name, self.options, self.data = name, options, {}
         self.module = importlib.import_module(f".{name}", __package__)
         options.build = options.build or pathlib.Path(getattr(self.module, "BUILD", "build/release"))
-        options.output = options.output or (pathlib.Path("build/studies") if options.quick else run.ROOT / "docs" / "measured")
+        self.is_alone = getattr(options, "case", None) is not None and not options.report  # one case: nothing that a page is of
+        options.output = options.output or (pathlib.Path("build/studies") if options.quick else self.work() if self.is_alone else
+                                            run.ROOT / "docs" / "measured")
         kept = None if options.quick or options.report else getattr(self.module, "kept", None)
         options.data = options.data or (kept(options) if kept else options.output / f"{name}.json")
         if not options.matrices and os.environ.get("STRETTO_MATRICES"):
@@ -47,6 +49,12 @@ class Study:
         self.stretto = run.Stretto(options.stretto or os.environ.get("STRETTO") or options.build / "stretto",
                                    options.mpiexec or os.environ.get("MPIEXEC") or
                                    run.cache_variable(options.build, "MPIEXEC_EXECUTABLE") or "mpiexec")
+
+    def work(self):
+        """The folder of what it makes for itself, which is no part of a page."""
+        folder = run.ROOT / "build" / "studies" / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def load(self):
         try:
@@ -151,7 +159,7 @@ def main(argv):
     options = arguments_of(argv)
     try:
         study = Study(options.name, options)
-        if options.report or not options.quick:
+        if options.report or not (options.quick or study.is_alone):
             study.load()
         if not options.report and study.measure() is False:
             study.say(f"the time is up; run again to go on with {options.data}")

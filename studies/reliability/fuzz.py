@@ -12,10 +12,11 @@ from .. import run
 from . import watch
 
 FOLDER = run.ROOT / "tests" / "fuzz"
-READERS = ("matrix", "complex", "vectors", "petsc", "mesh", "machine", "spec", "latency", "nodes")
+READERS = ("matrix", "complex", "vectors", "petsc", "mesh", "machine", "spec", "latency", "nodes", "checkpoint", "points")
 SOURCES = ("tests/fuzz/readers.cpp", "src/io/matrix_market_lines.cpp", "src/io/matrix_market_read.cpp", "src/io/petsc_binary.cpp",
            "src/sparse/assemble.cpp", "src/comm/comm.cpp", "src/comm/latency_comm.cpp", "src/comm/messages.cpp", "src/core/names.cpp",
-           "src/comm/collective.cpp", "src/core/parallel.cpp", "src/core/spec.cpp", "src/bem/mesh.cpp", "src/bem/read.cpp", "src/hmatrix/cluster_tree.cpp", "apps/cli/simulated_machine.cpp",
+           "src/comm/collective.cpp", "src/core/parallel.cpp", "src/core/spec.cpp", "src/bem/mesh.cpp", "src/bem/read.cpp",
+           "src/hmatrix/cluster_tree.cpp", "src/hmatrix/kernels.cpp", "src/io/checkpoint_file.cpp", "apps/cli/simulated_machine.cpp",
            "apps/cli/model_machine.cpp")
 FLAGS = ("-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined")
 MEMORY = 2048  # MiB that a reader may take for a file of at most 64 KiB
@@ -31,13 +32,15 @@ def compiler():
 
 def build(study):
     """The harness, compiled anew where a source is newer."""
-    program = study.options.output.resolve() / "readers"
+    program = study.work() / "readers"
     sources = [run.ROOT / source for source in SOURCES]
-    newest = max(path.stat().st_mtime for folder in ("include", "src", "apps/cli", "tests/fuzz") for path in (run.ROOT / folder).rglob("*.[ch]pp"))
+    newest = max(path.stat().st_mtime for folder in ("include", "src", "apps/cli", "tests/fuzz")
+                 for path in (run.ROOT / folder).rglob("*.[ch]pp"))
     if not program.exists() or program.stat().st_mtime < newest:
         study.say(f"compiles {len(sources)} sources with {compiler()}")
         words = ["env", f"OMPI_CXX={compiler()}", f"MPICH_CXX={compiler()}", "mpicxx", *FLAGS, f"-I{run.ROOT / 'include'}",
-                 f"-I{run.ROOT / 'apps/cli'}", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", *sources, "-o", program, "-lfmt", "-lz", "-lpthread"]
+                 f"-I{run.ROOT / 'apps/cli'}", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", *sources, "-o", program, "-lfmt", "-lz",
+                 "-lpthread"]
         code, _, err = run.call(words)
         if code:
             raise run.Failed(f"fuzz: {err.strip()[-500:]}")
@@ -46,7 +49,7 @@ def build(study):
 
 def fuzz(study, program, reader, seconds):
     """One reader for so long; what it came to."""
-    grown = study.options.output.resolve() / "fuzz" / reader
+    grown = study.work() / "fuzz" / reader
     found = grown.with_suffix(".found")
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)

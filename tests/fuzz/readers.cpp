@@ -22,6 +22,8 @@
 #include "stretto/comm/latency_comm.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/core/spec.hpp"
+#include "stretto/hmatrix/kernels.hpp"
+#include "stretto/io/checkpoint_file.hpp"
 #include "stretto/io/matrix_market.hpp"
 #include "stretto/io/petsc_binary.hpp"
 
@@ -70,6 +72,11 @@ void read_mesh(std::string_view bytes) {
 
 void read_machine_file(std::string_view bytes) { (void)model_machine(read_machine(file_of(bytes, ".json"), {})); }
 
+void read_kept(std::string_view bytes) {
+    constexpr Index rows = 3;
+    (void)read_checkpoint(alone(), file_of(bytes), rows);
+}
+
 void read_spec(std::string_view bytes) {
     static constexpr std::string_view words[] = {"double", "single"};
     static constexpr OptionInfo table[] = {{"m", 30, 1, 1000, "columns", true},
@@ -88,6 +95,8 @@ const std::map<std::string_view, std::function<void(std::string_view)>> readers 
     {"machine", read_machine_file},
     {"spec", read_spec},
     {"latency", [](std::string_view bytes) { (void)parse_latency(std::string(bytes)); }},
+    {"checkpoint", read_kept},
+    {"points", [](std::string_view bytes) { (void)parse_points("points", bytes); }},
     {"nodes", [](std::string_view bytes) { (void)parse_nodes(std::string(bytes)); }},
 };
 
