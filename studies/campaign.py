@@ -65,7 +65,12 @@ def amount(name, of):
     if name == "repetitions":
         return f"{sum(row['repetitions'] for row in of['rows'])} repetitions of " \
                f"{plural(len({row['program'] for row in of['rows'] if row['repetitions']}), 'program')}"
-    return f"{sum(row['passed'] for row in of['rows'])} tests of {plural(len({row['program'] for row in of['rows']}), 'program')}"
+    ran = [row for row in of["rows"] if row["passed"] is not None]
+    return f"{sum(row['passed'] for row in ran)} tests of {plural(len({row['program'] for row in ran}), 'program')}"
+
+
+def passed(row):
+    return "not reached in the time" if row["passed"] is None else str(row["passed"])
 
 
 def wrong(data):
@@ -75,12 +80,15 @@ def wrong(data):
 
 def of_solves(of):
     if not of:
-        return dict.fromkeys(("worst", "largest", "tallies"), "not run")
-    rows = [{"what": what, "counts": counted(of[name])} for what, name in (
+        return dict.fromkeys(("worst", "largest", "tallies", "refusals", "unseen"), "not run")
+    rows = [{"what": what, "counts": counted(of.get(name, {}))} for what, name in (
         ("statuses, of columns", "statuses"), ("exit codes", "codes"), ("structures", "structures"), ("methods", "methods"),
-        ("preconditioners", "preconditioners"), ("ranks", "ranks"), ("columns", "columns"), ("executions", "executions"))]
-    return {"worst": f"{of['worst']:.6f}", "largest": f"{of['largest_rows']}",
-            "tallies": table(rows, {"of": "{what}", "how many": "{counts}"})}
+        ("preconditioners", "preconditioners"), ("ranks", "ranks"), ("columns", "columns"), ("executions", "executions"),
+        ("precisions", "precisions"), ("a second time, on other ranks", "again"))]
+    refused = [{"kind": kind, "count": count} for kind, count in of["refusals"].items()]
+    return {"worst": f"{of['worst']:.6f}", "largest": f"{of['largest_rows']}", "unseen": str(of.get("least_squares_unseen", "the")),
+            "tallies": table(rows, {"of": "{what}", "how many": "{counts}"}),
+            "refusals": table(refused, {"refused": "{kind}", "how many": "{count}"}, "None was refused.")}
 
 
 def report(data):
@@ -92,9 +100,9 @@ def report(data):
         "readers": table(data.get("fuzz", none)["readers"], {
             "reader": "{reader}", "seconds": "{seconds:.0f}", "inputs": "{runs}", "edges reached": "{covered}", "wrong": "{wrong}"}),
         "memcheck": table(data.get("memcheck", none)["rows"], {
-            "program": "{program}", "tests passed": "{passed}", "complaints": "{complaints}", "seconds": "{seconds:.0f}"}),
+            "program": "{program}", "tests passed": passed, "complaints": "{complaints}", "seconds": "{seconds:.0f}"}),
         "threads": table(data.get("threads", none)["rows"], {
-            "program": "{program}", "ranks": "{ranks}", "tests passed": "{passed}", "races": "{races}", "seconds": "{seconds:.0f}"}),
+            "program": "{program}", "ranks": "{ranks}", "tests passed": passed, "races": "{races}", "seconds": "{seconds:.0f}"}),
         "repetitions": table(data.get("repetitions", none)["rows"], {
             "program": "{program}", "ranks": "{ranks}", "repetitions": "{repetitions}", "seconds": "{seconds:.0f}"}),
         "facts": machine.line(next((data[name]["facts"] for name in SHARES if name in data), {}))}, {}

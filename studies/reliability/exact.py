@@ -20,8 +20,9 @@ def product(a, b):
 
 
 def row_residual(b, values, xs):
-    """b − Σ values·xs, rounded once."""
-    terms = [b]
+    """b − Σ values·xs, rounded once; b may be terms of a sum."""
+    b = b if isinstance(b, tuple) else (b,)
+    terms = list(b)
     for a, x in zip(values, xs):
         terms.extend(product(-a, x))
     try:
@@ -31,9 +32,16 @@ def row_residual(b, values, xs):
     if math.isfinite(total):
         return total
     try:
-        return float(Fraction(b) - sum(Fraction(a) * Fraction(x) for a, x in zip(values, xs)))
+        return float(sum(map(Fraction, b)) - sum(Fraction(a) * Fraction(x) for a, x in zip(values, xs)))
     except (OverflowError, ValueError):  # of numbers that are not finite there is no sum
         return math.inf
+
+
+def without_mean(b):
+    """b − mean(b), each number as terms whose sum it is."""
+    high = math.fsum(b) / len(b)
+    low = math.fsum((*b, *[-high] * len(b))) / len(b)
+    return [(v, -high, -low) for v in b]
 
 
 class System:
@@ -58,7 +66,7 @@ class System:
                 sizes.append(sum(abs(u) + abs(v) for u, v in xs) * max(map(abs, re + im), default=0))
             else:
                 parts.append(row_residual(b_i, values, xs))
-                sizes.append(abs(b_i) + sum(abs(v * z) for v, z in zip(values, xs)))
+                sizes.append(abs(sum(b_i) if isinstance(b_i, tuple) else b_i) + sum(abs(v * z) for v, z in zip(values, xs)))
         longest = max(map(len, self.values), default=0)
         return math.hypot(*parts), (longest + 4) * 2.0**-52 * math.hypot(*sizes)
 
