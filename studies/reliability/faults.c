@@ -119,8 +119,19 @@ FAULTY(c, Iallreduce, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op o, 
        (s, r, n, t, o, c, q))
 FAULTY(c, Allgather, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c),
        (s, n, t, r, m, u, c))
+FAULTY(c, Iallgather,
+       (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c, MPI_Request* q),
+       (s, n, t, r, m, u, c, q))
 FAULTY(c, Alltoall, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c),
        (s, n, t, r, m, u, c))
+FAULTY(c, Alltoallv,
+       (const void* s, const int n[], const int d[], MPI_Datatype t, void* r, const int m[], const int e[],
+        MPI_Datatype u, MPI_Comm c),
+       (s, n, d, t, r, m, e, u, c))
+FAULTY(c, Scatterv,
+       (const void* s, const int n[], const int d[], MPI_Datatype t, void* r, int m, MPI_Datatype u, int root,
+        MPI_Comm c),
+       (s, n, d, t, r, m, u, root, c))
 FAULTY(c, Exscan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))
 FAULTY(c, Bcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))
 FAULTY(c, Barrier, (MPI_Comm c), (c))
@@ -129,6 +140,10 @@ FAULTY(c, Isend, (const void* b, int n, MPI_Datatype t, int p, int tag, MPI_Comm
        (b, n, t, p, tag, c, q))
 FAULTY(c, Recv, (void* b, int n, MPI_Datatype t, int p, int tag, MPI_Comm c, MPI_Status* s), (b, n, t, p, tag, c, s))
 FAULTY(c, Send, (const void* b, int n, MPI_Datatype t, int p, int tag, MPI_Comm c), (b, n, t, p, tag, c))
+FAULTY(c, Probe, (int p, int tag, MPI_Comm c, MPI_Status* s), (p, tag, c, s))
+FAULTY(c, Comm_dup, (MPI_Comm c, MPI_Comm* d), (c, d))
+FAULTY(c, Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* d), (c, color, key, d))
+FAULTY(c, Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* d), (c, type, key, i, d))
 FAULTY(MPI_COMM_WORLD, Wait, (MPI_Request * q, MPI_Status* s), (q, s))
 FAULTY(MPI_COMM_WORLD, Waitall, (int n, MPI_Request q[], MPI_Status s[]), (n, q, s))
 FAULTY(MPI_COMM_WORLD, Test, (MPI_Request * q, int* done, MPI_Status* s), (q, done, s))

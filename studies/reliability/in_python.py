@@ -2,6 +2,7 @@
 """in_python.py FOLDER KIND SEED: a solve from Python in which something goes wrong on the last process. What each process saw of
 it goes to FOLDER/RANK.json; the last line of a good end is `end`."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -25,11 +26,24 @@ def resident():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+class Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+                                                     "fordblks", "keepcost")]
+
+
+def allocated():
+    """Bytes that are not given back, by malloc's count (glibc): what it holds besides grows by steps that are no leak."""
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = Mallinfo
+    now = mallinfo()
+    return now.uordblks + now.hblkhd
+
+
 class Solve:
     def __init__(self, kind, seed):
         self.kind, self.random, self.comm = kind, random.Random(seed), MPI.COMM_WORLD
         self.faulty = self.comm.rank == self.comm.size - 1
-        self.calls, self.last = 0, self.random.randint(1, 40)
+        self.calls, self.last, self.thrown = 0, self.random.randint(1, 40), False
         self.method = self.random.choice([row["name"] for row in stretto.methods()])
         self.A = stretto.problem(f"poisson2d:{WIDTH}", self.comm)
         self.b = np.ones(self.A.shape[0])
@@ -37,6 +51,7 @@ class Solve:
     def throw(self):
         self.calls += 1
         if self.faulty and self.calls == self.last:
+            self.thrown = True
             raise Thrown(f"call {self.calls}")
 
     def callback(self):
@@ -67,14 +82,14 @@ class Solve:
         return stretto.solve(self.A, self.b, method=self.method, precond="jacobi", comm=self.comm, maxiter=500)
 
     def leak(self):
-        """What a thousand solves leave in memory that the first hundred have not."""
-        before = 0
+        """What three hundred solves leave in memory that the hundred before them have not."""
+        before = (0, 0)
         for number in range(400):
-            solver = stretto.Solver(self.A, self.method, precond=self.random.choice(("jacobi", "block_jacobi:ilu0", "chebyshev")), comm=self.comm)
-            r = solver.solve(self.b)
-            if number == 100:
-                before = resident()
-        self.grown = resident() - before
+            precond = self.random.choice(("jacobi", "block_jacobi:ilu0", "chebyshev"))
+            r = stretto.Solver(self.A, self.method, precond=precond, comm=self.comm).solve(self.b)
+            if number == 99:
+                before = allocated(), resident()
+        self.grown = [now - then for now, then in zip((allocated(), resident()), before)]
         return r
 
 
@@ -87,7 +102,8 @@ def main(folder, kind, seed):
     except Exception as error:
         seen["error"] = f"{type(error).__name__}: {error}"
     seen["where"] = getattr(solve, "where", "")
-    seen["grown"] = getattr(solve, "grown", 0)
+    seen["grown"] = getattr(solve, "grown", [0, 0])
+    seen["thrown"] = solve.thrown
     (pathlib.Path(folder) / f"{solve.comm.rank}.json").write_text(json.dumps(seen))
     if kind == "mpi":  # there is no MPI any more that could be ended
         os._exit(0)
