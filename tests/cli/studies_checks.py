@@ -3,11 +3,13 @@
 import pathlib
 import re
 import sys
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from studies import machine, picture, run, text
+from studies.reliability import exact, faults, refusals, solves, watch
 
 
 def tables():
@@ -82,5 +84,61 @@ def links():
     assert not broken, "\n".join(broken)
 
 
-for one in (tables, wrapped, machines, runs, pictures, links):
+def outcome(code, err=""):
+    return watch.Outcome(code, "", err, False, 0, 1.0)
+
+
+def deaths():
+    """That of mpiexec itself is forgiven, that of a rank never."""
+    of_mpiexec = "[a:1] Signal: Segmentation fault (11)\n[a:1] [ 3] /usr/bin/mpiexec(+0x1f)[0x5]\n"
+    of_rank = "[a:2] Signal: Segmentation fault (11)\n[a:2] [ 2] libstretto.so.0(solve+0x1)[0x7]\n"
+    assert watch.wrong(outcome(-11, of_mpiexec), (0,)) == ""
+    assert watch.wrong(outcome(-11, of_mpiexec + of_rank), (0,)).startswith("died")
+    assert watch.wrong(outcome(-11), (0,)) == "exit code -11"
+
+
+def healthy(**words):
+    return types.SimpleNamespace(kind="symmetric", refused=False, methods=["cg"], words={"precond": "none"}, is_complex=False, **words)
+
+
+def refused():
+    case = healthy()
+    assert refusals.kind_of(case, "cg needs a symmetric matrix, and this one is not: entries") == ""
+    assert refusals.kind_of(case, 'b.mtx, line 4: "nan" is not a finite number') == ""
+    case.refused, case.kind = True, "general"
+    assert refusals.kind_of(case, 'b.mtx, line 4: "nan" is not a finite number') == refusals.NOT_FINITE
+    assert refusals.kind_of(case, "cg needs a symmetric matrix, and this one is not: entries") == ""
+
+
+def memory_faults():
+    experiment = faults.Experiment.__new__(faults.Experiment)
+    experiment.reference = outcome(0)
+    nowhere = pathlib.Path("nowhere")
+    assert experiment.memory_wrong(healthy(), outcome(2, "stretto: rank 0: out of memory\n"), nowhere) == []
+    assert experiment.memory_wrong(healthy(), outcome(2, "stretto: something\n"), nowhere)
+
+
+def python_faults():
+    def wrong(kind, *seen):
+        usual = {"where": "", "grown": [0, 0], "thrown": False, "converged": False, "finite": True, "x": [0.0] * 576}
+        return list(faults.Experiment.wrong_in_python(kind, len(seen), [{**usual, **each} for each in seen]))
+    assert wrong("callback", {}, {"thrown": True, "error": "Thrown: call 3"}) == []
+    assert wrong("callback", {}, {"thrown": True})
+    assert wrong("mpi", {"converged": True}) and wrong("mpi", {"converged": True}, {})
+    assert wrong("leak", {"grown": [300 << 10, 0]})
+
+
+def least_squares():
+    """Of a chain without ground: b = (3, 0, 0), whose part in the range is (2, −1, −1)."""
+    chain = exact.System(3, [(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 2.0), (1, 2, -1.0), (2, 1, -1.0), (2, 2, 1.0)])
+    found = solves.Found.__new__(solves.Found)
+    found.case, found.wrong = types.SimpleNamespace(kind="symmetric", system=chain, rtol=1e-8, atol=0.0, is_complex=False), []
+    constants = {"vectors": ["constants"], "range_known": True}
+    found.look_at_part_in_range("good", constants, [3.0, 0.0, 0.0], [0.0, -2.0, -3.0])
+    assert not found.wrong
+    found.look_at_part_in_range("bad", constants, [3.0, 0.0, 0.0], [0.0, -2.0, -3.0001])
+    assert found.wrong
+
+
+for one in (deaths, refused, memory_faults, python_faults, least_squares, tables, wrapped, machines, runs, pictures, links):
     one()
