@@ -251,11 +251,13 @@ private:
                 for (std::size_t k = 0; k < b; ++k) store(right + k * right_stride + e, r[k]);
             }
         }
-        for (std::size_t e = whole; e < strip.length; ++e)
-            for (std::size_t i = 0; i < a; ++i)
-                for (std::size_t k = 0; k < b; ++k)
-                    right[k * right_stride + e] +=
-                        left[i * left_stride + e] * c[i * across + k * strip.period + e - whole];
+        for (std::size_t e = whole; e < strip.length; ++e)  // rounded as in registers, wherever a row stands
+            for (std::size_t k = 0; k < b; ++k) {
+                Sum r{right[k * right_stride + e]};
+                for (std::size_t i = 0; i < a; ++i)
+                    r += Sum{left[i * left_stride + e]} * Sum{c[i * across + k * strip.period + e - whole]};
+                right[k * right_stride + e] = static_cast<T>(r);
+            }
     }
 };
 
