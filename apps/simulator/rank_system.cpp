@@ -51,6 +51,7 @@ RankSystem::RankSystem(const json& job)
         rows_ = real_rows_ = matrix_->local_rows();
         matrix_bytes_ = matrix_->bytes(1) - 16.0 * rows_;
         A_ = AnyOperator<double>(*matrix_);
+        (void)matrix_->norm_bound();  // of the set-up, too, as by one process
     }
     make_preconditioner_of(job.at("precond"));
 }
