@@ -100,11 +100,13 @@ nb::tuple arrays_of(DistributedRowsOf<T> matrix) {
 
 nb::tuple problem_rows(Communicator& communicator, const std::string& name) {
     const Comm& comm = communicator.comm();
+#if STRETTO_COMPLEX
     const std::string file = is_complex_problem(name) ? "" : file_of_problem(name);
     std::error_code error;
     const bool there = comm.rank() == 0 && !file.empty() && std::filesystem::is_regular_file(file, error);
     if (is_complex_problem(name) || (any_of(comm, there) && holds_complex(comm, file)))
         return arrays_of(load_complex_problem(comm, name));
+#endif
     return arrays_of(load_problem(comm, name));
 }
 

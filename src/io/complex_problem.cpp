@@ -73,15 +73,18 @@ const ComplexProblemKind* find(const std::string& name) {
     return found == std::end(kinds) ? nullptr : &*found;
 }
 
-LocalRows<Complex> as_complex(LocalRows<double> real) {
-    return {std::move(real.start), std::move(real.columns), {real.values.begin(), real.values.end()}};
-}
-
 }  // namespace
 
 std::span<const ComplexProblemKind> complex_problems() { return kinds; }
 
 bool is_complex_problem(const std::string& name) { return find(name) != nullptr; }
+
+#if STRETTO_COMPLEX
+namespace {
+LocalRows<Complex> as_complex(LocalRows<double> real) {
+    return {std::move(real.start), std::move(real.columns), {real.values.begin(), real.values.end()}};
+}
+}  // namespace
 
 DistributedRowsOf<Complex> load_complex_problem(const Comm& comm, const std::string& name, int threads,
                                                 const Progress& progress) {
@@ -111,5 +114,6 @@ DistributedRowsOf<Complex> load_complex_problem(const Comm& comm, const std::str
     });
     return std::move(*problem);
 }
+#endif
 
 }  // namespace stretto
