@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from .. import run
-from . import exact, solves, watch
+from . import cases, exact, solves, watch
 
 HERE = pathlib.Path(__file__).parent
 LIMIT = 100
@@ -60,7 +60,7 @@ class Experiment:
         self.kind = list(KINDS)[number % len(KINDS)]
 
     def case(self, **words):
-        case = solves.Case(self.faults.listing, self.study.options.seed, self.number, ROWS)
+        case = cases.Case(self.faults.listing, self.study.options.seed, self.number, ROWS)
         case.poisoned = ""
         case.words |= words
         case.rtol, case.atol = float(case.words["rtol"]), float(case.words.get("atol", 0))
