@@ -144,14 +144,12 @@ zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, besi
 	@python3 -m studies zoo --build build/peers --matrices "$(STRETTO_MATRICES)" $(BENCH_ARGS)
 
 # Programs with ThreadSanitizer, and for a processor that valgrind knows, take long to build the first time.
-memcheck_tests := test_spec test_parallel test_messages test_mesh test_petsc_binary test_matrix_market test_matrix_market_files \
-	test_matrix_market_complex test_csr test_storage test_statement test_panel test_space test_solver test_honesty test_preconditioners
 campaign: build python ## Looks for an hour for what makes a solve lie, abort, hang or leak; CAMPAIGN_ARGS='--minutes 10', '--help'
 	@tools/setup.sh build campaign
 	@cmake --preset tsan
 	@cmake --build build/tsan -j $(JOBS) --target test_task_graph test_task_solves test_parallel test_messages test_overlap
-	@cmake --preset release -B build/memcheck -DSTRETTO_NATIVE=OFF -DCMAKE_CXX_FLAGS=-g1
-	@cmake --build build/memcheck -j $(JOBS) --target $(memcheck_tests)
+	@cmake --preset portable
+	@cmake --build build/portable -j $(JOBS) --target unit_tests
 	@python3 -m studies campaign --build $(build) $(CAMPAIGN_ARGS)
 
 # PARTIAL=1 builds nothing, and leaves out of the site's reference what was not built before.

@@ -18,10 +18,11 @@ def options(parser):
     parser.add_argument("--seed", type=int, default=1, help="of what is random (%(default)s)")
     parser.add_argument("--first", type=int, default=0, help="number of the first random case (%(default)s)")
     parser.add_argument("--case", type=int, help="this random case alone")
-    parser.add_argument("--jobs", type=int, default=2, help="random systems at a time (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="random systems, or programs under valgrind, at a time (%(default)s)")
+    parser.add_argument("--keep", action="store_true", help="what fuzzing finds, in tests/fuzz/found.tar.xz")
     parser.add_argument("--python", help="a Python with numpy, scipy and mpi4py")
     parser.add_argument("--tsan", type=pathlib.Path, default=pathlib.Path("build/tsan"), help="a build with ThreadSanitizer (%(default)s)")
-    parser.add_argument("--memcheck", type=pathlib.Path, default=pathlib.Path("build/memcheck"),
+    parser.add_argument("--memcheck", type=pathlib.Path, default=pathlib.Path("build/portable"),
                         help="a build for a processor that valgrind knows (%(default)s)")
 
 

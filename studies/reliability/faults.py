@@ -22,7 +22,7 @@ LIMIT = 100
 ROWS = 2000
 INPUTS = ("A.mtx", "b.mtx", "guess.mtx")
 OUT_OF_MEMORY = "out of memory"
-NO_PLOTS = "--plot needs gnuplot"
+NO_PLOTS = "needs gnuplot"
 LEAK = (256 << 10, 4 << 20)  # bytes in 300 solves: less than one vector a solve that are allocated, and that are in memory
 NO_END = {"rtol": "1e-30", "atol": "0", "max-it": 1_000_000_000}
 FULL = (
@@ -33,7 +33,9 @@ FULL = (
     ("advise", "poisson2d:20", "--json=FULL"), ("bem", "sphere:n=80", "--json=FULL"), ("bem", "sphere:n=80", "--solution=FULL"),
     ("bem", "sphere:n=80", "--vtk=FULL.vtu"), ("bem", "sphere:n=80", "--picture=FULL.svg"),
     ("kernel", "scattered:n=200", "--kernel=matern", "--json=FULL"), ("kernel", "scattered:n=200", "--kernel=matern", "--solution=FULL"),
-    ("predict", "poisson2d:100", "--json=FULL"), ("predict", "poisson2d:100", "--plot=FULL.svg"), ("list", "--json=FULL"),
+    ("bem", "sphere:n=80", "--history=FULL"), ("kernel", "scattered:n=200", "--kernel=matern", "--trace=FULL"), ("machine", "FULL"),
+    ("predict", "poisson2d:100", "--json=FULL"), ("predict", "poisson2d:100", "--plot=FULL.svg"),
+    ("predict", "poisson2d:100", "--plot-parts=FULL.svg"), ("list", "--json=FULL"),
     ("bench", "cg", "--problem=poisson2d:20", "--iterations=4", "--rounds=1", "--columns=1", "--json=FULL"),
     ("overlap", "--json=FULL"), ("solve", "poisson2d:20", "--method=cg"), ("solve", "poisson2d:20", "--json=-"), ("list",),
     ("list", "--json=-"), ("advise", "poisson2d:20"), ("predict", "poisson2d:100"))
@@ -178,7 +180,7 @@ class Experiment:
         with tempfile.TemporaryDirectory() as name:
             for ending in (".svg", ".vtu"):
                 (pathlib.Path(name) / f"FULL{ending}").symlink_to("/dev/full")
-            words = [word.replace("=FULL.", f"={name}/FULL.").replace("=FULL", "=/dev/full") for word in command]
+            words = [re.sub("FULL$", "/dev/full", word.replace("FULL.", f"{name}/FULL.")) for word in command]
             to_full = not any("FULL" in word for word in command)
             with open("/dev/full", "w") as full:
                 outcome = watch.watched(self.study.stretto.command(ranks, *words), LIMIT, **({"stdout": full} if to_full else {}))

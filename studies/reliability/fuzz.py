@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import tarfile
 import tempfile
 import time
 
@@ -12,6 +13,7 @@ from .. import run
 from . import watch
 
 FOLDER = run.ROOT / "tests" / "fuzz"
+FOUND = FOLDER / "found.tar.xz"  # inputs of earlier runs that reach what no other reaches, a folder for each reader
 READERS = ("matrix", "complex", "vectors", "petsc", "mesh", "machine", "spec", "latency", "nodes", "checkpoint", "points")
 SOURCES = ("tests/fuzz/readers.cpp", "src/io/matrix_market_lines.cpp", "src/io/matrix_market_read.cpp", "src/io/petsc_binary.cpp",
            "src/sparse/assemble.cpp", "src/comm/comm.cpp", "src/comm/latency_comm.cpp", "src/comm/messages.cpp", "src/core/names.cpp",
@@ -19,7 +21,7 @@ SOURCES = ("tests/fuzz/readers.cpp", "src/io/matrix_market_lines.cpp", "src/io/m
            "src/hmatrix/cluster_tree.cpp", "src/hmatrix/kernels.cpp", "src/io/checkpoint_file.cpp", "apps/cli/simulated_machine.cpp",
            "apps/cli/model_machine.cpp")
 FLAGS = ("-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined")
-MEMORY = 2048  # MiB that a reader may take for a file of at most 64 KiB
+MEMORY = 2048  # MiB that a reader may take for a file of at most 4 KiB
 SLOWEST = 10  # seconds
 
 
@@ -71,8 +73,33 @@ def fuzz(study, program, reader, seconds):
     return row, sorted(found.iterdir())
 
 
+def keep(study, program):
+    """What this run and earlier ones found, without what reaches nothing new, into the archive that the repository has."""
+    with tempfile.TemporaryDirectory() as name, tarfile.open(FOUND, "w:xz", preset=9) as archive:
+        for reader in READERS:
+            least = pathlib.Path(name) / reader
+            least.mkdir()
+            seeds = FOLDER / "corpus" / reader
+            code, _, err = run.call([program, f"--reader={reader}", "-merge=1", least, seeds, study.work() / "fuzz" / reader])
+            if code:
+                raise run.Failed(f"fuzz: {reader}: {err.strip()[-300:]}")
+            known = {path.read_bytes() for path in seeds.iterdir()}
+            for path in sorted(least.iterdir()):
+                if path.read_bytes() not in known:
+                    archive.add(path, f"{reader}/{path.name}", filter=without_owner)
+
+
+def without_owner(entry):
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = ""
+    return entry
+
+
 def measure(study, minutes):
     program, start, rows, failures = build(study), time.monotonic(), [], []
+    if FOUND.exists():
+        with tarfile.open(FOUND) as archive:
+            archive.extractall(study.work() / "fuzz")
     for reader in READERS:
         row, inputs = fuzz(study, program, reader, max(1, 60 * minutes / len(READERS)))
         rows.append(row)
@@ -80,4 +107,6 @@ def measure(study, minutes):
         if row["wrong"]:
             repeat = f"{os.path.relpath(program)} --reader={reader} {os.path.relpath(inputs[-1])}" if inputs else ""
             failures.append({"what": f"{reader}: {row['wrong']}", "repeat": repeat})
+    if study.options.keep:
+        keep(study, program)
     return {"minutes": (time.monotonic() - start) / 60, "compiler": pathlib.Path(compiler()).name, "readers": rows, "failures": failures}

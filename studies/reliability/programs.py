@@ -3,9 +3,11 @@
 
 import os
 import pathlib
+import random
 import re
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from .. import run
 from . import watch
@@ -20,6 +22,7 @@ ON_SEVERAL = {"tasks/test_task_graph": "*.StartSumsInTheOrderOfSubmission/*:*.Re
 REPETITIONS = 1000
 AT_ONCE = 25
 TURN = 5  # seconds, about, for a program before it is another one's turn
+LONGEST = 60  # minutes for one program under valgrind
 CHATTY = re.compile(r"^==\d+== ?")
 
 
@@ -106,20 +109,23 @@ def complaints(log):
 
 
 def memcheck(study, minutes):
+    """All unit tests but the longest, in an order that is the seed's, so that short runs reach others each time."""
     if not shutil.which("valgrind"):
         raise run.Failed("memcheck: no valgrind")
     start, rows, failures = time.monotonic(), [], []
     folder = study.options.memcheck / "tests" / "unit"
-    programs = sorted(path for path in folder.glob("test_*") if os.access(path, os.X_OK) and path.is_file() and path.name not in TOO_LONG)
+    programs = [path for path in sorted(folder.glob("test_*")) if os.access(path, os.X_OK) and path.is_file() and path.name not in TOO_LONG]
     if not programs:
         raise run.Failed(f"{folder}: no tests; make campaign builds them for a processor that valgrind knows")
+    random.Random(study.options.seed).shuffle(programs)
     of_mpi = [f"--suppressions={path}" for path in map(pathlib.Path, ("/usr/share/openmpi/openmpi-valgrind.supp",)) if path.exists()]
-    for path in programs:
+
+    def looked_at(path):
         if time.monotonic() > start + 60 * minutes:
             rows.append({"program": path.name, "passed": None, "complaints": None, "seconds": None})
-            continue
+            return
         outcome = watch.watched(["valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--num-callers=30", *of_mpi, path,
-                                 "--gtest_brief=1"], 60 * minutes + 60)
+                                 "--gtest_brief=1"], 60 * LONGEST)
         passed, failed = ran(outcome)
         found = sorted(set(complaints(outcome.err)))
         rows.append({"program": path.name, "passed": passed, "complaints": len(found), "seconds": outcome.seconds})
@@ -127,4 +133,7 @@ def memcheck(study, minutes):
         for each in wrong:
             failures.append({"what": f"{path.name}: {each}", "repeat": f"valgrind --leak-check=full {os.path.relpath(path)}"})
             study.say(f"WRONG: {path.name}: {each}")
-    return {"minutes": (time.monotonic() - start) / 60, "rows": rows, "failures": failures}
+
+    with ThreadPoolExecutor(study.options.jobs) as pool:
+        list(pool.map(looked_at, programs))
+    return {"minutes": (time.monotonic() - start) / 60, "rows": sorted(rows, key=lambda row: row["program"]), "failures": failures}
