@@ -14,9 +14,12 @@ from . import watch
 
 # Threads of a rank, graphs of tasks, progress threads, messages: program and what of it is run.
 CONCURRENT = {"tasks/test_task_graph": "*", "tasks/test_task_solves": "*", "unit/test_parallel": "*", "unit/test_messages": "*",
-              "unit/test_overlap": "ProgressModes.ChangeNoBit:ProgressModes.EndWhateverIsInFlight:Pieces.*:EmulatedLatency.ChangesNoBit"}
+              "unit/test_overlap": "*InProgressModes*:ProgressModes.EndWhateverIsInFlight:Pieces.*:EmulatedLatency.ChangesNoBit"}
 # What takes minutes under valgrind, and tells nothing that the others do not.
 TOO_LONG = ("test_long_solves", "test_hmatrix", "test_bem", "test_scattering", "test_complex_hmatrix", "test_dense_system")
+# What of it is repeated: what differs is in methods that do different things while a sum is in flight.
+REPEATED = {"tasks/test_task_solves": "*Late/*cg:*Late/bicgstab",
+            "unit/test_overlap": "*InProgressModes*/pipelined_cg:*InProgressModes*/gmres:ProgressModes.EndWhateverIsInFlight:Pieces.*"}
 # What of it has messages. The rest is the same on one rank, and takes long where more threads spin than there are cores.
 ON_SEVERAL = {"tasks/test_task_graph": "*.StartSumsInTheOrderOfSubmission/*:*.RecordWhatThreadsDo/*"}
 REPETITIONS = 1000
@@ -56,6 +59,7 @@ def repetitions(study, minutes):
     while time.monotonic() < start + 60 * minutes and (left := [row for row in rows if row["repetitions"] < wanted]):
         row = min(left, key=lambda each: each["seconds"])
         path, what = programs[row["program"]]
+        what = REPEATED.get(row["program"], what)
         what = ON_SEVERAL.get(row["program"], what) if row["ranks"] > 1 else what
         each = row["seconds"] / row["repetitions"] if row["repetitions"] else TURN
         count = max(1, min(AT_ONCE, wanted - row["repetitions"], round(TURN / each)))

@@ -195,33 +195,37 @@ TEST(ProgressModes, SeeSumsCompleteBeforeTheWait) {
     }
 }
 
-TEST(ProgressModes, ChangeNoBit) {
+class MethodsInProgressModes : public testing::TestWithParam<const Method*> {};
+
+TEST_P(MethodsInProgressModes, HaveTheSameBits) {
     MpiComm comm;
-    for (const Method* method : methods())
-        for (const int threads : {1, 2}) {
-            const auto A =
-                problem(comm, method->needs != Needs::any ? "jump2d:70x60,contrast=100" : "convdiff2d:70x60,peclet=30",
-                        threads);
-            const Jacobi M(A);
-            std::vector<double> first;
-            int iterations = 0;
-            for (const auto mode : all_modes) {
-                comm.set_progress(mode);
-                Values b(A, 2, [](Global row, int j) { return uniform(5, row, j); }), x(A, 2);
-                SolveOptions options;
-                options.method = method->name;
-                options.max_iterations = 45;  // beyond a cycle of gmres and a check of the residual
-                options.threads = threads;
-                const auto result = solve<double>(comm, A, M, b.view(), x.view(), options);
-                if (mode == ProgressMode::none) {
-                    first = x.data();
-                    iterations = result.iterations;
-                }
-                EXPECT_EQ(x.data(), first) << method->name << ", " << name(mode) << ", " << threads << " threads";
-                EXPECT_EQ(result.iterations, iterations);
+    const Method& method = *GetParam();
+    for (const int threads : {1, 2}) {
+        const auto A = problem(
+            comm, method.needs != Needs::any ? "jump2d:70x60,contrast=100" : "convdiff2d:70x60,peclet=30", threads);
+        const Jacobi M(A);
+        std::vector<double> first;
+        int iterations = 0;
+        for (const auto mode : all_modes) {
+            comm.set_progress(mode);
+            Values b(A, 2, [](Global row, int j) { return uniform(5, row, j); }), x(A, 2);
+            SolveOptions options;
+            options.method = method.name;
+            options.max_iterations = 45;  // beyond a cycle of gmres and a check of the residual
+            options.threads = threads;
+            const auto result = solve<double>(comm, A, M, b.view(), x.view(), options);
+            if (mode == ProgressMode::none) {
+                first = x.data();
+                iterations = result.iterations;
             }
+            EXPECT_EQ(x.data(), first) << name(mode) << ", " << threads << " threads";
+            EXPECT_EQ(result.iterations, iterations);
         }
+    }
 }
+
+INSTANTIATE_TEST_SUITE_P(Registry, MethodsInProgressModes, testing::ValuesIn(methods().begin(), methods().end()),
+                         [](const auto& test) { return std::string(test.param->name); });
 
 // Sums that are read in another order than they were started in, or not at all, between exchanges.
 TEST(ProgressModes, EndWhateverIsInFlight) {

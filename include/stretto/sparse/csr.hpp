@@ -108,8 +108,8 @@ public:
 
     /// Collective. ‖A‖∞, the largest sum of absolute values in a row: no eigenvalue is larger.
     double norm() const;
-    /// Collective the first time since values changed. √(‖A‖₁ ‖A‖∞), which ‖ |A| ‖₂ is no larger than. Takes some
-    /// hundredths of the time of the constructor.
+    /// Collective the first time since values changed. √(‖A‖₁ ‖A‖∞), which ‖ |A| ‖₂ is no larger than. Takes from
+    /// some hundredths to a tenth of the time of the constructor.
     double norm_bound() const;
 
     /// Entries of a local row in local numbering: columns increase, the halo's (local_rows() and on) come last.
