@@ -50,7 +50,7 @@ struct Grid {
 
 /// A particle on a lattice in a magnetic field, as links of one phase: hermitian, and definite above a shift of 0.
 inline Grid hermitian_grid(double shift = 0.05) {
-    const Complex a = std::polar(-1.0, 0.7), b = std::polar(-1.0, -1.3);
+    const Complex a = -std::polar(1.0, 0.7), b = -std::polar(1.0, -1.3);
     return {11, 9, 4 + shift, a, std::conj(a), b, std::conj(b)};
 }
 /// −Δ u − k² u with damping: complex symmetric, not hermitian.

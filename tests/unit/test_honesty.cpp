@@ -122,7 +122,8 @@ TEST_P(HonestyTest, IndefiniteMatricesAreNamedOrSolved) {
 
 TEST_P(HonestyTest, SkewSymmetricMatrices) {
     // ω = (t, s)/(t, t) vanishes, or is rounding error: BiCGStab breaks down, however it starts, also where it
-    // lengthens ω. GMRES solves it.
+    // lengthens ω; there rounding errors tell when, and some right-hand sides are solved after 10⁴ iterations. GMRES
+    // solves it.
     const auto A = matrix(comm, 40, [](Global i, Global j) {
         return j == i + 1 ? 1.0 / 3 + 0.1 * i : i == j + 1 ? -1.0 / 3 - 0.1 * j : 0.0;
     });
@@ -133,11 +134,12 @@ TEST_P(HonestyTest, SkewSymmetricMatrices) {
         EXPECT_EQ(result.status, Status::converged);
         return;
     }
-    if (method.needs != Needs::any)
+    EXPECT_NE(result.status, Status::max_iterations);
+    if (method.needs != Needs::any) {
         EXPECT_NE(result.status, Status::converged);
-    else
+    } else if (!result.converged() || method.name != "improved_bicgstab") {
         EXPECT_EQ(result.status, Status::breakdown);
-    EXPECT_LT(result.iterations, 10000);
+    }
 }
 
 TEST_P(HonestyTest, StronglyNonNormalMatrices) {
