@@ -275,8 +275,9 @@ TEST_F(Refined, TakesOperatorsOfDoubleVectors) {
 TEST_F(Refined, SystemsHandThePreconditionerOn) {
     auto rows = generate(comm, "poisson2d:40");
     LinearSystem system(comm, std::move(rows), {.precond = "jacobi"});
-    Values b(system.matrix(), 1, random_values), x(system.matrix(), 1);
+    Values b(system.matrix(), 1, random_values);
     const auto bytes = [&](const std::string& method) {
+        Values x(system.matrix(), 1);
         SolveOptions o;
         o.method = method;
         const auto result = system.solve(b.view(), x.view(), o);
@@ -284,7 +285,9 @@ TEST_F(Refined, SystemsHandThePreconditionerOn) {
         return result.per_iteration.bytes;
     };
     if (system.matrix().local_rows() > 0) {
-        EXPECT_LE(bytes("refine:inner=cg"), 0.6 * bytes("cg"));
+        const auto classic = bytes("cg"), refined = bytes("refine:inner=cg");
+        EXPECT_GT(refined, 0);
+        EXPECT_LE(refined, 0.6 * classic);
     }
 }
 
