@@ -25,6 +25,7 @@ ON_SEVERAL = {"tasks/test_task_graph": "*.StartSumsInTheOrderOfSubmission/*:*.Re
 REPETITIONS = 1000
 AT_ONCE = 25
 TURN = 5  # seconds, about, for a program before it is another one's turn
+NO_FORKS = "-*Forked"  # a forked process leaves its parent's threads as they are: lost, for valgrind
 LONGEST = 60  # minutes for one program under valgrind
 CHATTY = re.compile(r"^==\d+== ?")
 
@@ -86,7 +87,7 @@ def threads(study, minutes):
             if time.monotonic() > start + 60 * minutes:
                 rows.append({"program": name, "ranks": ranks, "passed": None, "races": None, "seconds": None})
                 continue
-            outcome = watch.watched([study.stretto.mpiexec, "-n", ranks, path, f"--gtest_filter={what}-*Forked"], 60 * minutes + 60,
+            outcome = watch.watched([study.stretto.mpiexec, "-n", ranks, path, f"--gtest_filter={what}{NO_FORKS}"], 60 * minutes + 60,
                                     TSAN_OPTIONS=words)
             passed, failed = ran(outcome)
             races = len(re.findall(r"WARNING: ThreadSanitizer", outcome.err))
@@ -129,7 +130,7 @@ def memcheck(study, minutes):
             rows.append({"program": path.name, "passed": None, "complaints": None, "seconds": None})
             return
         outcome = watch.watched(["valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--num-callers=30", *of_mpi, path,
-                                 "--gtest_brief=1"], 60 * LONGEST)
+                                 "--gtest_brief=1", f"--gtest_filter={NO_FORKS}"], 60 * LONGEST)
         passed, failed = ran(outcome)
         found = sorted(set(complaints(outcome.err)))
         rows.append({"program": path.name, "passed": passed, "complaints": len(found), "seconds": outcome.seconds})
