@@ -143,7 +143,7 @@ zoo: ## Solves the matrices of the folder STRETTO_MATRICES with everything, besi
 	@cmake --build build/peers -j $(JOBS)
 	@python3 -m studies zoo --build build/peers --matrices "$(STRETTO_MATRICES)" $(BENCH_ARGS)
 
-# Programs with ThreadSanitizer, and for a processor that valgrind knows, take long to build the first time.
+# Programs with ThreadSanitizer, and for a processor that valgrind knows, take an hour to build the first time, on two cores.
 campaign: build python ## Looks for an hour for what makes a solve lie, abort, hang or leak; CAMPAIGN_ARGS='--minutes 10', '--help'
 	@tools/setup.sh build campaign
 	@cmake --preset tsan

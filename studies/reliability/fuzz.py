@@ -75,18 +75,24 @@ def fuzz(study, program, reader, seconds):
 
 def keep(study, program):
     """What this run and earlier ones found, without what reaches nothing new, into the archive that the repository has."""
-    with tempfile.TemporaryDirectory() as name, tarfile.open(FOUND, "w:xz", preset=9) as archive:
-        for reader in READERS:
-            least = pathlib.Path(name) / reader
-            least.mkdir()
-            seeds = FOLDER / "corpus" / reader
-            code, _, err = run.call([program, f"--reader={reader}", "-merge=1", least, seeds, study.work() / "fuzz" / reader])
-            if code:
-                raise run.Failed(f"fuzz: {reader}: {err.strip()[-300:]}")
-            known = {path.read_bytes() for path in seeds.iterdir()}
-            for path in sorted(least.iterdir()):
-                if path.read_bytes() not in known:
+    with tempfile.TemporaryDirectory() as name:
+        whole = pathlib.Path(name) / FOUND.name  # what is there stays until all of it is made
+        with tarfile.open(whole, "w:xz", preset=9) as archive:
+            for reader in READERS:
+                for path in least(study, program, reader, pathlib.Path(name) / reader):
                     archive.add(path, f"{reader}/{path.name}", filter=without_owner)
+        shutil.move(whole, FOUND)
+
+
+def least(study, program, reader, folder):
+    """The fewest inputs that reach all that is reached, put into the folder: those that are no seeds."""
+    folder.mkdir()
+    seeds = FOLDER / "corpus" / reader
+    code, _, err = run.call([program, f"--reader={reader}", "-merge=1", folder, seeds, study.work() / "fuzz" / reader])
+    if code:
+        raise run.Failed(f"fuzz: {reader}: {err.strip()[-300:]}")
+    known = {path.read_bytes() for path in seeds.iterdir()}
+    return [path for path in sorted(folder.iterdir()) if path.read_bytes() not in known]
 
 
 def without_owner(entry):
