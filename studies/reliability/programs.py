@@ -26,7 +26,7 @@ REPETITIONS = 1000
 AT_ONCE = 25
 TURN = 5  # seconds, about, for a program before it is another one's turn
 NO_FORKS = "-*Forked"  # a forked process leaves its parent's threads as they are: lost, for valgrind
-LONGEST = 60  # minutes for one program under valgrind
+LONGEST = 120  # minutes for one program under valgrind
 CHATTY = re.compile(r"^==\d+== ?")
 
 
