@@ -23,6 +23,7 @@ SOURCES = ("tests/fuzz/readers.cpp", "src/io/matrix_market_lines.cpp", "src/io/m
 FLAGS = ("-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined")
 MEMORY = 2048  # MiB that a reader may take for a file of at most 4 KiB
 SLOWEST = 10  # seconds
+MERGE = 1800  # seconds
 
 
 def compiler():
@@ -49,18 +50,24 @@ def build(study):
     return program
 
 
+def read(program, reader, limit, *words):
+    """The harness with libFuzzer's words, for so many seconds at most; the files it writes for its readers are in memory."""
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        # What MPI leaves at the end is not the readers'.
+        return watch.watched([program, f"--reader={reader}", *words], limit,
+                             ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=0", TMPDIR=folder)
+
+
 def fuzz(study, program, reader, seconds):
     """One reader for so long; what it came to."""
     grown = study.work() / "fuzz" / reader
     found = grown.with_suffix(".found")
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)
-    words = [program, f"--reader={reader}", f"-max_total_time={seconds:.0f}", f"-rss_limit_mb={MEMORY}", f"-timeout={SLOWEST}",
-             "-malloc_limit_mb=1024", f"-seed={study.options.seed}", f"-artifact_prefix={found}/", "-print_final_stats=1", "-max_len=4096",
-             grown, FOLDER / "corpus" / reader]
-    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        outcome = watch.watched(words, seconds + 120, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=0", TMPDIR=folder)
+    outcome = read(program, reader, seconds + 120, f"-max_total_time={seconds:.0f}", f"-rss_limit_mb={MEMORY}", f"-timeout={SLOWEST}",
+                   "-malloc_limit_mb=1024", f"-seed={study.options.seed}", f"-artifact_prefix={found}/", "-print_final_stats=1",
+                   "-max_len=4096", grown, FOLDER / "corpus" / reader)
     executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", outcome.err)
     covered = re.findall(r"cov: (\d+)", outcome.err)
     row = {"reader": reader, "seconds": seconds, "runs": int(executed[1]) if executed else 0, "covered": int(covered[-1]) if covered else 0,
@@ -88,9 +95,9 @@ def least(study, program, reader, folder):
     """The fewest inputs that reach all that is reached, put into the folder: those that are no seeds."""
     folder.mkdir()
     seeds = FOLDER / "corpus" / reader
-    code, _, err = run.call([program, f"--reader={reader}", "-merge=1", folder, seeds, study.work() / "fuzz" / reader])
-    if code:
-        raise run.Failed(f"fuzz: {reader}: {err.strip()[-300:]}")
+    outcome = read(program, reader, MERGE, "-merge=1", folder, seeds, study.work() / "fuzz" / reader)
+    if wrong := watch.wrong(outcome, (0,)):
+        raise run.Failed(f"fuzz: {reader}, to keep what was found: {wrong}")
     known = {path.read_bytes() for path in seeds.iterdir()}
     return [path for path in sorted(folder.iterdir()) if path.read_bytes() not in known]
 
