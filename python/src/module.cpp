@@ -2,6 +2,7 @@
 // stretto._core: what of the library Python stands on. Its types are those of C++; how they feel is up to the package.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,9 +13,11 @@
 #include "stretto/comm/default_threads.hpp"
 #include "stretto/core/error.hpp"
 #include "stretto/driver/registry.hpp"
+#include "stretto/io/checkpoint_file.hpp"
 #include "stretto/io/complex_problem.hpp"
 #include "stretto/io/problem.hpp"
 #include "stretto/precond/table.hpp"
+#include "stretto/system/checkpoint_identity.hpp"
 
 namespace nb = nanobind;
 
@@ -39,6 +42,13 @@ nb::list describe(std::span<const OptionInfo> options) {
 }
 
 namespace {
+
+/// Collective. Method, preconditioner and preparation of the solve that a checkpoint is of.
+std::tuple<std::string, std::string, std::string> of_checkpoint(Communicator& communicator, const std::string& file) {
+    const auto kept = read_checkpoint_header(communicator.comm(), file);
+    const auto of = identified(kept.precond);
+    return {kept.method, of.precond, of.prepare};
+}
 
 nb::list method_table() {
     nb::list list;
@@ -127,6 +137,7 @@ void bind_tables(nb::module_& m) {
     m.def("methods", method_table);
     m.def("preconditioners", preconditioner_table);
     m.def("problem_rows", problem_rows);
+    m.def("of_checkpoint", of_checkpoint);
     m.def("default_threads", [](Communicator& communicator) { return default_threads(communicator.comm()); });
 }
 

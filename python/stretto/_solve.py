@@ -134,7 +134,7 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
     **options
         ``history=True``, ``true_history=True``: keep residuals; ``timeline=True``: keep what ran when; ``verify=False``: believe the recurrence; ``last=True``: x is the
         last iterate, not the best; ``basic=True``: kernels one by one; ``checkpoint="FILE,every=10min"`` (30s, 1h; every=500: iterations): keep what the solve can
-        go on from in this file; ``resume="FILE"``: go on from there (docs/howto/long_solves.md).
+        go on from in this file; ``resume="FILE"``: go on from there, with its method and preconditioner where neither is named (docs/howto/long_solves.md).
 
     Returns
     -------
@@ -158,6 +158,10 @@ def solve(A: Any, b: Any, x0: Any = None, *, method: str = "auto", precond: Any 
         raise TypeError(f"reproducible is to be said where A is made: {type(A).__name__}(…, reproducible=True)" if isinstance(A, Matrix) else
                         "an HMatrix is not reproducible: its blocks are added up rank by rank")
     stays = isinstance(A, (Matrix, HMatrix))
+    if options.get("resume") and method == precond == "auto" and M is None and is_matrix(A) and not stays:
+        method, kept, prepared = _core.of_checkpoint(communicator, options["resume"])
+        if kept != "function":  # the solve was of an operator, whose preconditioner no name tells
+            precond, prepare = kept, prepare or prepared
     is_complex = any(_arrays.has_complex(each) for each in ((A,) if stays else (A, b, x0, M)))
     if communicator.size > 1:
         is_complex = communicator.total(is_complex) > 0  # on any process

@@ -336,6 +336,8 @@ def test_checkpoints(tmp_path, rng):
     r = stretto.solve(A, b, precond="none", resume=file)
     assert r.converged and r.method == "pipelined_cg" and r.iterations == whole.iterations and residual(A, r.x, b) <= 1e-8
     assert r.details["resumed_after"] % 10 == 0
+    r = stretto.solve(A, b, resume=file)
+    assert r.details["precond"] == "none" and r.iterations == whole.iterations
     r = stretto.solve(aslinearoperator(A), b, method="pipelined_cg", resume=file)
     assert r.converged and r.iterations == whole.iterations
     with pytest.raises(stretto.InputError, match="every=often"):

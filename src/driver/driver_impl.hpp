@@ -159,21 +159,31 @@ template <class T>
 void Driver<T>::go_on_from(const Snapshot& from, const std::string& complaint) {
     const std::size_t size = b_.size() * sizeof(Number<T>) / sizeof(double);
     agree(V_.comm(), [&] {
-        const bool fits = !from.vectors.empty() &&
+        const bool fits = !from.vectors.empty() && from.columns == V_.width() &&
+                          from.is_complex != std::same_as<Number<T>, double> &&
                           std::ranges::all_of(from.vectors, [&](const auto& values) { return values.size() == size; });
         if (complaint.empty() && !fits)
             throw InputError(
-                fmt::format("the checkpoint is of another system: it has {} numbers in x on rank {}, not {}",
-                            from.vectors.empty() ? 0 : from.vectors.front().size(), V_.comm().rank(), size));
+                fmt::format("the checkpoint is of another system: it has {} {} columns and {} numbers in x on rank {}, "
+                            "not {} {} and {}",
+                            from.columns, from.is_complex ? "complex" : "real",
+                            from.vectors.empty() ? 0 : from.vectors.front().size(), V_.comm().rank(), V_.width(),
+                            std::same_as<Number<T>, double> ? "real" : "complex", size));
     });
-    recorder_.event(fmt::format("going on from a checkpoint of {}", from.loop));
     const Method& after = next(*asked_, asked_options_);
     for (const Method* method : {&after, &find_method(after.classic)}) {
         if (from.loop != method->name || from.loop == asked_->name || in_single_) continue;
         method_ = method;
         method_options_ = options_for(spec_, *method);
-        return;
+        break;
     }
+    std::string alone;
+    if (from.precond != options_.checkpoint->precond)
+        alone =
+            fmt::format(", from x alone: its preconditioner was {}", from.precond.empty() ? "another" : from.precond);
+    else if (from.loop != method_->name && !from.has_directions)
+        alone = ", from x alone: its method is another";
+    recorder_.event(fmt::format("going on from a checkpoint of {}{}", from.loop, alone));
 }
 
 template <class T>

@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view magic = "stretto checkpoint 1\n";
+constexpr std::string_view magic = "stretto checkpoint 2\n";
 constexpr int tag = 14;
 
 /// A file that is being written, on rank 0. What fails first is kept; nothing is written after it.
@@ -108,7 +108,11 @@ std::string CheckpointFile::save(const Snapshot& snapshot) {
                          {"loop", snapshot.loop},
                          {"iteration", snapshot.iteration},
                          {"run", snapshot.run},
+                         {"done", snapshot.done},
                          {"has_directions", snapshot.has_directions},
+                         {"counts", snapshot.counts},
+                         {"columns", snapshot.columns},
+                         {"complex", snapshot.is_complex},
                          {"numbers", std::accumulate(sizes.begin(), sizes.end(), std::size_t{0})},
                          {"vectors", snapshot.vectors.size()},
                          {"scalars", snapshot.scalars.size()}};
@@ -164,7 +168,11 @@ struct Reading {
                 about.at("loop").get_to(snapshot.loop);
                 about.at("iteration").get_to(snapshot.iteration);
                 about.at("run").get_to(snapshot.run);
+                about.at("done").get_to(snapshot.done);
                 about.at("has_directions").get_to(snapshot.has_directions);
+                about.at("counts").get_to(snapshot.counts);
+                about.at("columns").get_to(snapshot.columns);
+                about.at("complex").get_to(snapshot.is_complex);
                 about.at("numbers").get_to(numbers);
                 about.at("vectors").get_to(vectors);
                 about.at("scalars").get_to(scalars);
@@ -239,6 +247,11 @@ CheckpointSpec parse_checkpoint(const std::string& text) {
     constexpr std::string_view key = ",every=";
     const auto at = text.rfind(key);
     spec.path = text.substr(0, at);
+    const auto last = spec.path.rfind(',');
+    if (last != spec.path.npos && (last + 1 == spec.path.size() || spec.path.find('=', last) != spec.path.npos))
+        throw InputError(
+            fmt::format("'{}' of the checkpoint is neither a file's name nor every=…, as in every=10min, once",
+                        spec.path.substr(last + 1)));
     if (at == text.npos) {
         if (spec.path.empty()) throw InputError("a checkpoint needs a file: FILE[,every=10min]");
         return spec;

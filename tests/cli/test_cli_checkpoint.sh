@@ -68,9 +68,17 @@ check "another method goes on from x" solves 2 $problem --method bicgstab --resu
 check "another method goes on from x: it says from where" holds other.json \
   "r['resumed_after'] > 0 and any('from a checkpoint of cg' in e['text'] for e in r['events'])"
 
+check "another preconditioner goes on from x" solves 1 solve jump2d:300,contrast=1000 --method cg --precond block_jacobi:ic0 \
+  --resume state.bin --json other.json
+check "another preconditioner goes on from x: it says so" holds other.json \
+  "any('from x alone: its preconditioner was jacobi' in e['text'] for e in r['events'])"
+
 check "refused: two methods" refuses 1 'belong to one method' solve poisson2d:20 --method cg --method bicgstab \
   --checkpoint a.bin
 check "refused: how often" refuses 1 'every=soon: how long' solve poisson2d:20 --method cg --checkpoint a.bin,every=soon
+check "refused: a word that is none" refuses 1 "'evry=5' of the checkpoint" solve poisson2d:20 --method cg --checkpoint a.bin,evry=5
+check "refused: no name" refuses 1 'the name of a file is wanted' solve poisson2d:20 --resume ""
+check "refused: a guess beside it" refuses 1 '--guess and --resume' solve poisson2d:20 --resume state.bin --guess x.mtx
 check "refused: no such file" refuses 2 'cannot open none.bin' solve poisson2d:20 --resume none.bin
 echo nothing >nothing.bin
 check "refused: something else" refuses 2 'nothing.bin is no checkpoint' solve poisson2d:20 --resume nothing.bin

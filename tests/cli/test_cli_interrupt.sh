@@ -59,6 +59,16 @@ for method in pipelined_cg bicgstab pipelined_bicgstab; do
   check "SIGINT in $method: the solution is whole" python whole x.mtx
 done
 
+# Whatever the method waits for when it comes, it leaves a snapshot.
+for method in cg minres s_step_cg bicgstab; do
+  for turn in 1 2 3 4; do
+    rm -f state.bin
+    check "SIGTERM in $method with --checkpoint, $turn" interrupted TERM 1 solve diagonal:poisson2d,500 --rtol 1e-30 \
+      --max-it 1000000000 --method $method:patience=1000000000 --checkpoint state.bin
+    check "SIGTERM in $method with --checkpoint, $turn: leaves one" [ -s state.bin ]
+  done
+done
+
 # shellcheck disable=SC2086
 check "SIGINT with several methods" interrupted INT 1 $long --method cg:patience=1000000000 --method bicgstab
 grep -E '^(cg|bicgstab)' out >rows

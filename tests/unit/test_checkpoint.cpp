@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Snapshots of a solve: that one goes on from them as if nothing had happened, and that files hold them.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -165,11 +167,69 @@ TEST_F(Checkpoints, AnotherPreconditionerGoesOnFromXAlone) {
 
 TEST_F(Checkpoints, OfAnotherSystemIsRefused) {
     const auto A = problem(comm, "poisson2d:12");
-    InMemory checkpoint;
-    checkpoint.from = Snapshot{};
-    checkpoint.from->vectors = {std::vector<double>(3)};
     Values b(A, 1, random_values), x(A, 1);
-    EXPECT_THROW((void)solve<double>(comm, A, Identity{}, b.view(), x.view(), options(checkpoint)), InputError);
+    Snapshot other, columns, complex;
+    other.vectors = {std::vector<double>(3)};
+    columns.vectors = complex.vectors = {std::vector<double>(b.view().size())};
+    columns.columns = 2;
+    complex.is_complex = true;
+    for (const auto& from : {other, columns, complex}) {
+        InMemory checkpoint;
+        checkpoint.from = from;
+        EXPECT_THROW((void)solve<double>(comm, A, Identity{}, b.view(), x.view(), options(checkpoint)), InputError);
+    }
+}
+
+// What is done every so many iterations is done where it would have been, and as often as it may.
+TEST_F(Checkpoints, SafeguardsGoOn) {
+    for (const auto* method : {"pipelined_cg", "reordered_bicgstab:refresh=30"}) {
+        const auto A = problem(comm, *method == 'p' ? "jump2d:50" : "poisson2d:60");
+        const Jacobi M(A);
+        SolveOptions o;
+        o.method = method;
+        Values b(A, 1, random_values), whole(A, 1), x(A, 1);
+        const auto all = solve<double>(comm, A, M, b.view(), whole.view(), o);
+        ASSERT_TRUE(all.converged());
+        const auto replaced = [](const Event& event) { return event.text == "residual replaced"; };
+        if (*method == 'p') EXPECT_GT(std::ranges::count_if(all.events, replaced), 0);
+        for (const int every : {17, 30}) {
+            InMemory checkpoint;
+            checkpoint.iterations = every;
+            o.checkpoint = &checkpoint;
+            o.max_iterations = all.iterations - 10;
+            std::ranges::fill(x.view().values(), 0.0);
+            (void)solve<double>(comm, A, M, b.view(), x.view(), o);
+            checkpoint.from = checkpoint.kept;
+            o.max_iterations = 100000;
+            const auto rest = solve<double>(comm, A, M, b.view(), x.view(), o);
+            EXPECT_EQ(rest.iterations, all.iterations) << method;
+            EXPECT_TRUE(std::ranges::equal(x.view().values(), whole.view().values())) << method << ", every " << every;
+        }
+    }
+}
+
+TEST_F(Checkpoints, AFullDiskLeavesTheOneBefore) {
+    const auto path = file_for(comm, "full");
+    CheckpointFile file(comm, path);
+    Snapshot snapshot;
+    snapshot.vectors = {std::vector<double>(1000, 1.0 + comm.rank())};
+    snapshot.iteration = 1;
+    ASSERT_EQ(file.save(snapshot), "");
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit little = before;
+    little.rlim_cur = 2000;
+    setrlimit(RLIMIT_FSIZE, &little);
+    snapshot.iteration = 2;
+    const auto failed = file.save(snapshot);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_NE(failed.find("cannot write " + path), std::string::npos) << failed;
+    EXPECT_EQ(file.saved(), 1);
+    EXPECT_EQ(read_checkpoint(comm, path, 1000).iteration, 1);
+    EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+    remove(path);
 }
 
 TEST_F(Checkpoints, WhatCannotBeKeptIsSaidAndTheSolveGoesOn) {
@@ -187,7 +247,7 @@ TEST_F(Checkpoints, WhatCannotBeKeptIsSaidAndTheSolveGoesOn) {
 TEST_F(Checkpoints, AFileHoldsWhatWasKept) {
     const auto path = file_for(comm, "held");
     const Index rows = comm.rank() == comm.size() - 1 && comm.size() > 1 ? 0 : 5 + comm.rank();
-    Snapshot snapshot{"cg:x=1", "jacobi", "cg", 17, 2, true, {}, {0.1, -3e-300, 7}};
+    Snapshot snapshot{"cg:x=1", "jacobi", "cg", 17, 2, 9, true, {}, {0.1, -3e-300, 7}, {3, -1}, 2, true};
     for (int k = 0; k < 3; ++k) {
         snapshot.vectors.emplace_back();
         for (Index i = 0; i < 2 * rows; ++i) snapshot.vectors.back().push_back(uniform(k, comm.rank(), i));
@@ -201,7 +261,10 @@ TEST_F(Checkpoints, AFileHoldsWhatWasKept) {
     EXPECT_EQ(read.loop, snapshot.loop);
     EXPECT_EQ(read.iteration, 17);
     EXPECT_EQ(read.run, 2);
-    EXPECT_TRUE(read.has_directions);
+    EXPECT_EQ(read.done, 9);
+    EXPECT_TRUE(read.has_directions && read.is_complex);
+    EXPECT_EQ(read.columns, 2);
+    EXPECT_EQ(read.counts, snapshot.counts);
     EXPECT_EQ(read.vectors, snapshot.vectors);
     EXPECT_EQ(read.scalars, snapshot.scalars);
 
@@ -271,7 +334,7 @@ TEST(CheckpointSpec, SaysWhereAndHowOften) {
     EXPECT_EQ(parse_checkpoint("a,every=500it").iterations, 500);
     EXPECT_EQ(parse_checkpoint("a,every=70").iterations, 70);
     for (const auto* wrong : {"", ",every=1s", "a,every=", "a,every=5.5", "a,every=-1s", "a,every=0it", "a,every=1.5it",
-                              "a,every=nans", "a,every=5 min"})
+                              "a,every=nans", "a,every=5 min", "a,", "a,evry=5", "a,every=5,every=6", "a,b=1,every=5"})
         EXPECT_THROW((void)parse_checkpoint(wrong), InputError) << wrong;
 }
 

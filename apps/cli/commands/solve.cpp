@@ -33,6 +33,8 @@ struct SparseArguments : SolveArguments {
     bool reproducible = false;
 };
 
+std::string no_empty_name(const std::string& value) { return value.empty() ? "the name of a file is wanted" : ""; }
+
 void add(CLI::App& app, SparseArguments& solve) {
     app.add_option("problem", solve.problem,
                    "Matrix Market (.mtx, .mtx.gz) or PETSc binary file, problem, as poisson3d:100, or kron:FILE,N "
@@ -63,10 +65,12 @@ void add(CLI::App& app, SparseArguments& solve) {
             "the machine in this JSON file");
     app.add_option("--checkpoint", solve.checkpoint,
                    "Keep what a solve can go on from in this file, now and then and when it is interrupted: "
-                   "FILE[,every=10min], or 30s, 1h; every=500: iterations");
+                   "FILE[,every=10min], or 30s, 1h; every=500: iterations")
+        ->check(no_empty_name);
     app.add_option("--resume", solve.resume,
                    "Go on from the checkpoint in this file, on any number of ranks, with its method and preconditioner "
-                   "where none are named");
+                   "where none are named")
+        ->check(no_empty_name);
     app.add_option("--trial-budget", solve.trial_budget,
                    "What auto may take for trials before it chooses, as a part of what the solve is expected to take")
         ->check(number(0, 1, "a part from 0 to 1"))
@@ -98,6 +102,8 @@ void add(CLI::App& app, SparseArguments& solve) {
 
 /// Collective. What nobody asked for is that of the checkpoint, or chosen.
 SparseArguments with_defaults(const Comm& comm, SparseArguments arguments) {
+    if (!arguments.resume.empty() && !arguments.guess.empty())
+        throw InputError("--guess and --resume do not go together: x is that of the checkpoint");
     if (!arguments.resume.empty() && arguments.methods.empty()) {
         const auto kept = read_checkpoint_header(comm, arguments.resume);
         arguments.methods.push_back(kept.method);

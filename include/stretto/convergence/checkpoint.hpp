@@ -14,10 +14,14 @@ struct Snapshot {
     std::string loop;     ///< the method that ran: the one asked for, or one that took over
     int iteration = 0;    ///< after which it was
     int run = 0;          ///< runs of loops before, which choose shadow vectors
+    int done = 0;         ///< iterations of this loop, after which what is done now and then is due
     /// The vectors after x are the last directions of CG, from which any of its family goes on.
     bool has_directions = false;
     std::vector<std::vector<double>> vectors;  ///< this rank's rows, row-major; x comes first
     std::vector<double> scalars;
+    std::vector<int> counts;
+    int columns = 1;
+    bool is_complex = false;
 };
 
 /// Where a solve leaves a snapshot now and then, and when it is interrupted, and what it goes on from. Alike on every

@@ -44,13 +44,14 @@ public:
         method_ = method;
         loop_ = loop;
         x_ = x;
-        vectors_ = scalars_ = 0;
+        vectors_ = scalars_ = counts_ = 0;
         has_directions_ = false;
     }
     /// A run has ended: another one goes on from x alone.
     void end_run() {
         from_.reset();
         loop_ = {};
+        done_before_ = 0;
     }
 
     /// What iterations begin with. True: it was taken from a snapshot.
@@ -58,7 +59,7 @@ public:
     bool of(State&... state) {
         if constexpr (possible) {
             if (loop_.empty()) return false;
-            vectors_ = scalars_ = 0;
+            vectors_ = scalars_ = counts_ = 0;
             (add(state), ...);
             return from_ && !from_->has_directions && take();
         }
@@ -67,7 +68,7 @@ public:
     /// The last directions of CG, from which a loop that begins anew keeps its Krylov space.
     void of_directions(const Panel<T>& P) {
         if (loop_.empty()) return;
-        vectors_ = scalars_ = 0;
+        vectors_ = scalars_ = counts_ = 0;
         for (int i = 0; i < std::min(P.count(), static_cast<int>(most)); ++i) {
             auto& direction = directions_.at(vectors_) = P[i];
             add(direction);
@@ -84,6 +85,8 @@ public:
         }
         return taken;
     }
+    /// Iterations that this loop did before, in the solve that it goes on from as if nothing had happened.
+    int done_before() const { return done_before_; }
     /// Runs of loops in the solve that this one goes on from.
     int runs_before() const { return runs_before_; }
 
@@ -114,6 +117,7 @@ private:
         vector_.at(vectors_++) = &v;
     }
     void add(Scalars<T>& value) { scalar_.at(scalars_++) = &value; }
+    void add(int& count) { count_.at(counts_++) = &count; }
 
     bool due() {
         if (where_->iterations > 0) return columns_.iteration() - saved_at_ >= where_->iterations;
@@ -138,8 +142,9 @@ private:
     }
 
     bool take() {
-        auto& [method, precond, loop, iteration, run, has_directions, vectors, scalars] = *from_;
-        if (loop != loop_ || precond != where_->precond || vectors.size() != vectors_ + 1 ||
+        auto& [method, precond, loop, iteration, run, done, has_directions, vectors, scalars, counts, columns,
+               is_complex] = *from_;
+        if (loop != loop_ || precond != where_->precond || vectors.size() != vectors_ + 1 || counts.size() != counts_ ||
             scalars.size() * sizeof(double) != scalars_ * static_cast<std::size_t>(V_.width()) * sizeof(Number<T>))
             return false;
         for (std::size_t k = 0; k < vectors_; ++k) upload(vectors[k + 1], *vector_[k]);
@@ -147,6 +152,8 @@ private:
         for (std::size_t k = 0, next = 0; k < scalars_; ++k)
             for (int j = 0; j < V_.width(); ++j, ++next)
                 (*scalar_[k])[j] = columns_.active(j) ? values[next] : Number<T>{};
+        for (std::size_t k = 0; k < counts_; ++k) *count_[k] = counts[k];
+        done_before_ = done;
         return true;
     }
 
@@ -156,7 +163,10 @@ private:
         snapshot_.loop = loop_;
         snapshot_.iteration = columns_.iteration();
         snapshot_.run = runs_before_ + std::max(0, columns_.run());
+        snapshot_.done = done_before_ + columns_.iteration() - columns_.run_start();
         snapshot_.has_directions = has_directions_;
+        snapshot_.columns = V_.width();
+        snapshot_.is_complex = !std::same_as<Number<T>, double>;
         snapshot_.vectors.resize(vectors_ + 1);
         download(x_, snapshot_.vectors[0]);
         for (std::size_t k = 0; k < vectors_; ++k) download(*vector_[k], snapshot_.vectors[k + 1]);
@@ -164,6 +174,8 @@ private:
         const auto values = numbers(snapshot_.scalars);
         for (std::size_t k = 0, next = 0; k < scalars_; ++k)
             for (int j = 0; j < V_.width(); ++j) values[next++] = (*scalar_[k])[j];
+        snapshot_.counts.resize(counts_);
+        for (std::size_t k = 0; k < counts_; ++k) snapshot_.counts[k] = *count_[k];
         auto failed = where_->save(snapshot_);
         saved_ = Clock::now();
         saved_at_ = columns_.iteration();
@@ -181,9 +193,10 @@ private:
     std::array<MultiVector<T>, most> directions_{};
     std::array<MultiVector<T>*, most> vector_{};
     std::array<Scalars<T>*, most> scalar_{};
-    std::size_t vectors_ = 0, scalars_ = 0;
+    std::array<int*, most> count_{};
+    std::size_t vectors_ = 0, scalars_ = 0, counts_ = 0;
     bool has_directions_ = false, asked_ = false;
-    int saved_at_ = 0, runs_before_ = 0;
+    int saved_at_ = 0, runs_before_ = 0, done_before_ = 0;
     Clock::time_point saved_{};
     Snapshot snapshot_;  // so that the second allocates nothing
 };

@@ -134,7 +134,7 @@ public:
             has_direction_ = true;
             end(j, State::handed_over);
         }
-        return leave();
+        return ended();
     }
     /// Whether the recursive residual r has left the true one, b − A x, by more than `gap`·‖r‖ in some column: the
     /// criterion for a residual replacement. Where three checks in a row find it to be more than half of r and the
@@ -215,7 +215,8 @@ public:
 
     /// Whether a safeguard is due that acts as often as this option says (every so many iterations; 0: never).
     bool due(std::string_view every_option) const {
-        const int every = static_cast<int>(option(every_option)), done = columns_.iteration() - columns_.run_start();
+        const int every = static_cast<int>(option(every_option)),
+                  done = columns_.iteration() - columns_.run_start() + checkpoints_.done_before();
         return every > 0 && done > 0 && done % every == 0;
     }
 
@@ -290,7 +291,7 @@ private:
             else if (!holds(value[j], j))
                 end(j, State::broken, reason);
         }
-        return leave();
+        return ended();
     }
 
     /// Nothing is computed any more where this was the last column: then it need not be frozen.
@@ -299,8 +300,10 @@ private:
         columns_.end_column(j, state, reason);
     }
 
+    /// A signal is obeyed between two iterations, where it leaves a snapshot.
+    bool ended() const { return columns_.out_of_iterations() || recorder_.stopped() || !columns_.any_active(); }
     bool out_of_time() const { return columns_.out_of_iterations() || V_.interrupted() || recorder_.stopped(); }
-    bool leave() const { return out_of_time() || !columns_.any_active(); }
+    bool leave() const { return V_.interrupted() || ended(); }
 
     Space<T>& V_;
     Columns& columns_;

@@ -30,7 +30,7 @@ constexpr void pipelined_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<
         M.apply(s, q);
         A.apply(q, z);
     }
-    stop.checkpoint(r, u, w, p, s, q, z, alpha, gamma_old);
+    stop.checkpoint(r, u, w, p, s, q, z, alpha, gamma_old, trust, replacements);
     auto dots = V.start(dot(r, u), dot(w, u), dot(r, r));
 
     for (int k = 0;; ++k) {

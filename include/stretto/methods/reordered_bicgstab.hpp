@@ -28,6 +28,11 @@ constexpr void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const Line
     if (stop.unless_nonzero(rho)) return;
 
     for (int k = 1;; ++k) {
+        if (M && stop.due("refresh")) {
+            const auto safeguard = V.ledger().enter(Phase::safeguard);
+            M.apply(r, q);
+            V.run(vh <<= vh + (q - z), z <<= q);
+        }
         const auto phase = V.ledger().enter(Phase::iteration);
         A.apply(vh, v);
         auto first = V.start(dot(r0, v));
@@ -50,11 +55,6 @@ constexpr void reordered_bicgstab(Space<T>& V, const LinearMap<T>& A, const Line
               when(M, z <<= th - omega * q),
               vh <<= z + beta * (vh - omega * s));
         if (stop(k, rr) || stop.unless_nonzero(omega) || stop.unless_nonzero(rho, sqrt(rr) * norm_r0)) break;
-        if (M && stop.due("refresh")) {
-            const auto safeguard = V.ledger().enter(Phase::safeguard);
-            M.apply(r, q);
-            V.run(vh <<= vh + (q - z), z <<= q);
-        }
     }
 }
 
