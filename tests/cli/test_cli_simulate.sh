@@ -129,6 +129,8 @@ refused "a right-hand side that is not there" "--rhs 'none.mtx' is neither a fil
 
 # ---- platform files that SimGrid reads ----
 check "a platform of one's own" solves 1 $pair 2 --platform two.xml --hosts hosts --history --json two.json
+check "JSON on standard output" solves 1 $pair 2 --platform two.xml --hosts hosts --json -
+check "and nothing else" holds out "r['simulated'] and len(r['points']) == 1"
 sed 's/2us/20us/' two.xml >far.xml
 check "with a longer way" solves 1 $pair 2 --platform far.xml --hosts hosts --history --json far.json
 check "takes longer" python faster two.json far.json

@@ -118,12 +118,14 @@ void Report::print_last() const {
     const int iterations = run["iterations"];
     const auto& per = run["per_iteration"];
     const auto& residual = run["relative_residual"];
-    print_out("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>8} {:>6.0f}% {:>8.3f} {:>12}\n", method,
+    const bool alone = run["ranks"] == 1 && run_.latency.empty();  // its sums are there at once
+    const auto overlap = alone ? "–" : fmt::format("{:.0f}%", 100 * per["hidden_fraction"].get<double>());
+    print_out("{:<{}} {:<{}} {:>10} {:>9.3f} {:>9.3f} {:>10} {:>10} {:>6} {:>8} {:>7} {:>8.3f} {:>12}\n", method,
               name_width, run["status"].get<std::string>(), status_width, iterations, seconds,
               iterations > 0 ? 1000 * seconds / iterations : 0,
               residual.is_null() ? "not finite" : fmt::format("{:.2e}", residual.get<double>()),
               count(per["reductions"]), count(per["hidden_reductions"]),
-              run["total"]["blocking_reductions"].get<std::int64_t>(), 100 * per["hidden_fraction"].get<double>(),
+              run["total"]["blocking_reductions"].get<std::int64_t>(), overlap,
               1000 * per["lost_seconds"].get<double>(), count(per["vector_reads"]) + "+" + count(per["vector_writes"]));
     flush_out();
 }

@@ -25,6 +25,7 @@ SimulationReport::SimulationReport(const SimulateArguments& arguments, const jso
 }
 
 void SimulationReport::print_head(int fewest_nodes) const {
+    if (arguments_.json_file == "-") return;
     print_out(
         "Simulated: {}, {} rank{} per node, platform {}; {}{}, dealt by {}; {} right-hand side{}; precond {}; "
         "{}\nreductions {}{}{}; imbalance {}, detours {}, seed {}\n",
@@ -65,6 +66,7 @@ void SimulationReport::print_titles(int fewest_nodes) const {
 void SimulationReport::add(json point) {
     if (arguments_.to_solution) compare_with_classic(point);
     points_.push_back(std::move(point));
+    if (arguments_.json_file == "-") return;
     arguments_.to_solution ? print_solution() : print_last();
 }
 
