@@ -94,10 +94,10 @@ def of_solves(of):
 
 def report(data):
     none = {"kinds": [], "readers": [], "rows": []}
-    kinds = [{**row, "codes": counted(row["codes"])} for row in data.get("faults", none)["kinds"]]
+    kinds = [{**row, "codes": counted(row["codes"]), "unanswered": row.get("unanswered", 0)} for row in data.get("faults", none)["kinds"]]
     return {
         "summary": summary(data), "wrong": wrong(data), **of_solves(data.get("solves")),
-        "faults": table(kinds, {"fault": "{kind}", "": "{what}", "runs": "{runs}", "wrong": "{wrong}", "exit codes": "{codes}"}),
+        "faults": table(kinds, {"fault": "{kind}", "": "{what}", "runs": "{runs}", "wrong": "{wrong}", "without an answer of all": "{unanswered}", "exit codes": "{codes}"}),
         "readers": table(data.get("fuzz", none)["readers"], {
             "reader": "{reader}", "seconds": "{seconds:.0f}", "inputs": "{runs}", "edges reached": "{covered}", "wrong": "{wrong}"}),
         "memcheck": table(data.get("memcheck", none)["rows"], {

@@ -15,8 +15,8 @@
 
 enum { many = 64, large = 4096 };
 
-static const char* const watched[] = {"libstdc++", "libumfpack", "libcholmod", "libamd",
-                                      "libbtf",    "libmetis",   "libz.so"};
+static const char* const watched[] = {"libstdc++", "libumfpack", "libcholmod",           "libamd",    "libbtf",
+                                      "libmetis",  "libz.so",    "libsuitesparseconfig", "libstretto"};
 static struct {
     uintptr_t begin, end;
 } code[many];

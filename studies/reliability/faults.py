@@ -81,8 +81,9 @@ class Experiment:
                 words += [":"] * bool(words) + ["-n", ranks, *command]
         return [self.study.stretto.mpiexec, *words]
 
-    def result(self, what, wrong, outcome):
-        return {"kind": self.kind, "fault": what, "code": outcome.code, "said": solves.general(watch.said(outcome)), "wrong": wrong}
+    def result(self, what, wrong, outcome, answered=True):
+        return {"kind": self.kind, "fault": what, "code": outcome.code, "said": solves.general(watch.said(outcome)), "wrong": wrong,
+                "answered": answered}
 
     def counted(self, kind, judge):
         """Runs a case without a fault, for reference, then with one at some places; a result each."""
@@ -192,8 +193,16 @@ class Experiment:
         yield self.result(f"{' '.join(command)}{' > /dev/full' * to_full} on {ranks} ranks", [wrong] if wrong else [], outcome)
 
     def python(self):
+        yield from self.in_python(PYTHON[self.number // len(KINDS) % len(PYTHON)])
+
+    def mpi_in_python(self):
+        yield from self.in_python("mpi")
+
+    def leaks(self):
+        yield from self.in_python("leak")
+
+    def in_python(self, kind):
         """In a program with MPI_ERRORS_RETURN, as mpi4py's are."""
-        kind = PYTHON[self.number // len(KINDS) % len(PYTHON)]
         ranks = self.rng.choice((1, 2, 3)) if kind != "mpi" else self.rng.choice((2, 3))
         with tempfile.TemporaryDirectory() as name:
             words = [self.faults.python, "-m", "mpi4py", HERE / "in_python.py", name, kind, f"{self.study.options.seed} {self.number}"]
@@ -208,7 +217,7 @@ class Experiment:
             seen = [json.loads(path.read_text()) for path in sorted(pathlib.Path(name).glob("*.json"))]
         wrong = watch.wrong(outcome, (0,)) if kind != "mpi" else watch.wrong(outcome._replace(code=0), (0,))
         found = [wrong] if wrong else list(self.wrong_in_python(kind, ranks, seen))
-        yield self.result(f"{what} on {ranks} processes, {seen[0]['method'] if seen else ''}", found, outcome)
+        yield self.result(f"{what} on {ranks} processes, {seen[0]['method'] if seen else ''}", found, outcome, len(seen) == ranks)
 
     @staticmethod
     def wrong_in_python(kind, ranks, seen):
@@ -228,6 +237,8 @@ class Experiment:
             yield "converged with a system that is not finite"
         if any(not each.get("finite", True) for each in seen) and kind != "not_a_number":
             yield "x is not finite"
+        if kind == "leak" and any("error" in each for each in seen):
+            yield f"an exception that nobody threw: {[each.get('error') for each in seen]}"
         if kind == "leak" and any(grown > most for each in seen for grown, most in zip(each["grown"], LEAK)):
             yield f"300 solves took more memory, allocated and resident: {[[part >> 10 for part in each['grown']] for each in seen]} KiB"
         verdicts = {each["converged"] for each in seen if not each.get("error")}
@@ -254,8 +265,9 @@ def poisson(width=24):
 KINDS = {"allocation": "the n-th allocation of one rank is refused", "allocations": "that, and all larger ones after it",
          "stopped": "a rank is stopped and goes on, three times", "signalled": "SIGINT or SIGTERM at any moment",
          "mpi": "MPI's calls fail from the n-th on", "disk_full": "an output that is on a full disk",
-         "python": "in Python, on the last process"}
-PYTHON = ("callback", "operator", "preconditioner", "not_a_number", "mpi", "mpi", "leak")
+         "python": "in Python, on the last process: a callback, an operator, a preconditioner throws, or a number is not finite",
+         "mpi_in_python": "the same errors of MPI in Python, where they are returned", "leaks": "four hundred solves in Python"}
+PYTHON = ("callback", "operator", "preconditioner", "not_a_number")
 
 
 class Faults:
@@ -292,6 +304,7 @@ def measure(study, minutes):
     for kind, what in KINDS.items():
         of = [each for each in experiments if each["kind"] == kind]
         rows.append({"kind": kind, "what": what, "runs": len(of), "wrong": sum(bool(each["wrong"]) for each in of),
+                     "unanswered": sum(not each["answered"] for each in of),
                      "codes": dict(collections.Counter(str(each["code"]) for each in of).most_common())})
     failures = [{"what": f"{each['fault']}: {what}", "repeat": each["repeat"]} for each in experiments for what in each["wrong"]]
     return {"minutes": (time.monotonic() - start) / 60, "seed": study.options.seed, "kinds": rows, "failures": failures}

@@ -28,6 +28,7 @@ class Found:
 
     def __init__(self, case, outcome, folder):
         self.case, self.statuses, self.wrong, self.worst, self.solves, self.unseen = case, [], [], 0.0, 0, 0
+        self.results = 0
         if trouble := watch.wrong(outcome, (0, 1, 2)):
             self.wrong.append(trouble)
         if case.refused and outcome.code != 2 and not trouble:
@@ -46,6 +47,7 @@ class Found:
                 return
             results = json.loads(json_file.read_text())
             results = results if isinstance(results, list) else [results]
+            self.results = len(results)
             for method, result in zip(case.methods, results):
                 self.look_at(method.partition(":")[0], result, folder)
             least_squares = case.words.get("null-space") == "constant"
@@ -64,6 +66,8 @@ class Found:
         except (OSError, ValueError) as error:
             self.wrong.append(f"{name}: no whole solution: {error}")
             return
+        if not len(x) == len(result["columns_detail"]) == len(case.b) or any(len(column) != len(case.b[0]) for column in x):
+            self.wrong.append(f"{name}: {len(x)} columns of x, of {len(x[0]) if x else 0} numbers, are not those of b")
         for number, (b, column, detail) in enumerate(zip(case.b, x, result["columns_detail"]), 1):
             self.statuses.append(detail["status"])
             true, rounding = case.system.residual(b, column)
@@ -131,6 +135,10 @@ def run_case(study, listing, number, folder):
     commands = [case.command(study, folder)]
     outcome = watch.watched(commands[0], LIMIT)
     found = Found(case, outcome, folder)
+    if outcome.code in (0, 1) and not found.wrong and found.results != len(case.methods):
+        found.wrong.append(f"{found.results} results of {len(case.methods)} methods")
+    if case.again == "resumed" and outcome.code in (0, 1) and not (folder / "kept").exists():
+        found.again = "not resumed, for it ended before a checkpoint was due"
     if case.again and outcome.code in (0, 1) and not found.wrong and (case.again != "resumed" or (folder / "kept").exists()):
         (folder / "again").mkdir()
         commands.append(case.command(study, folder, again=True))

@@ -12,6 +12,12 @@
 
 namespace stretto {
 
+/// Whether a long double has more digits than a double, as it has not under valgrind.
+inline bool long_doubles_are_longer() {
+    const volatile long double one = 1, little = 1e-18L;
+    return one + little != one;
+}
+
 template <class T>
 using FormulaOf = std::function<T(Global row, Global column)>;  // 0: no entry
 using Formula = FormulaOf<double>;

@@ -28,8 +28,8 @@ struct HonestyTest : testing::TestWithParam<const Method*> {
             if (column.status == Status::converged) {
                 EXPECT_LE(residuals[j], o.rtol * (1 + 1e-6) + 1e-300) << method.name << " lied about column " << j;
             }
-            // The residual reported is that of the x returned.
-            if (std::isfinite(column.relative_residual)) {
+            // The residual reported is that of the x returned; of a large x double precision does not tell it.
+            if (std::isfinite(column.relative_residual) && long_doubles_are_longer()) {
                 EXPECT_NEAR(residuals[j], column.relative_residual, 1e-3 * residuals[j] + 1e-14);
             }
         }
