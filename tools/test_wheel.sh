@@ -3,13 +3,16 @@
 # on one process, on two, and from the command line.
 set -euo pipefail
 mpi=${1:?openmpi or mpich}
-wheel=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../dist/$mpi"/*.whl)
+wheels=("$(dirname "${BASH_SOURCE[0]}")/../dist/$mpi"/*.whl)
+[[ -e ${wheels[0]} ]] || { echo "test_wheel.sh: there is no wheel in dist/$mpi: make wheel MPI=$mpi makes it" >&2; exit 2; }
+wheel=$(realpath "${wheels[0]}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 "${PYTHON:-python3}" -m venv env
 env/bin/pip install -q "$wheel" "$mpi" mpi4py
 export PATH=$work/env/bin:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+compgen -G "env/lib/python*/site-packages/stretto-*.dist-info/licenses/libmetis*" >/dev/null || { echo "test_wheel.sh: the wheel has no licence of METIS" >&2; exit 1; }
 cat > solve.py <<'END'
 import numpy as np
 from mpi4py import MPI

@@ -76,7 +76,7 @@ void pipelined_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, 
         [&] {
             l /= 2;
 
-            return l > 0 ? fmt::format("l={}", l) : "gmres";
+            return l > 0 ? "l=" + std::to_string(l) : "gmres";
         });
 }
 

@@ -94,7 +94,7 @@ void pipelined_s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<
         [&] {
             t /= 2;
 
-            return t > 0 ? fmt::format("t={}", t) : "gmres";
+            return t > 0 ? "t=" + std::to_string(t) : "gmres";
         });
 }
 

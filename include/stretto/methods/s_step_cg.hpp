@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "stretto/methods/parts/conjugate_block.hpp"
@@ -116,8 +115,8 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
             }
             losses = good = 0;
             enough *= 2;
-            const auto* const why = block.cut ? "a block was dependent" : "blocks lost orthogonality";
-            stop.event(fmt::format("{}: going on with s={}", why, s));
+            const std::string why = block.cut ? "a block was dependent" : "blocks lost orthogonality";
+            stop.event(why + ": going on with s=" + std::to_string(s));
         } else if (s < highest && ++good == enough) {
             s = std::min(2 * s, highest);
             good = 0;
@@ -147,7 +146,7 @@ void s_step_cg(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, MultiV
                     if (s == 1 && stop.hand_over_unless(V.scalars(), P[std::max(0, last - 1)])) break;
                     s = highest = std::max(1, s / 2);
                     last = drifts = 0;
-                    stop.event(fmt::format("the residual drifts: going on with s={}", s));
+                    stop.event("the residual drifts: going on with s=" + std::to_string(s));
                 }
             }
         }

@@ -46,7 +46,8 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
 
     const int asked = static_cast<int>(stop.option("h")), h = std::min(K.prepare_powers(asked), s);
     if (h < std::min(asked, s))
-        stop.event(fmt::format("h={} would not pay, or there is a preconditioner: going on with h={}", asked, h));
+        stop.event("h=" + std::to_string(asked) +
+                   " would not pay, or there is a preconditioner: going on with h=" + std::to_string(h));
 
     restarted(
         V,
@@ -55,7 +56,7 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
         [&] {
             const bool own = basis.chosen();
             if (const int n = s_step_gmres_cycle(V, K, block, one_by_one, basis, s, h, warmup); n < s)
-                stop.event(fmt::format("a block was dependent from some vector on: cut to {}", n));
+                stop.event("a block was dependent from some vector on: cut to " + std::to_string(n));
             return own;
         },
         [&] {
@@ -65,7 +66,7 @@ void s_step_gmres(Space<T>& V, const LinearMap<T>& A, const LinearMap<T>& M, Mul
             }
             if (s > 1) {
                 s /= 2;
-                return fmt::format("s={}", s);
+                return "s=" + std::to_string(s);
             }
             return std::string("gmres");
         });

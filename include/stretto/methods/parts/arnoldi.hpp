@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory_resource>
@@ -268,7 +266,7 @@ void restarted(Space<T>& V, Arnoldi<T>& K, Verdict<T>& stop, Cycle cycle, OnShor
     for (int shortfalls = 0; K.begin();) {
         shortfalls = K.fell_short() ? shortfalls + 1 : 0;
         if (shortfalls == 2) {
-            stop.event(fmt::format("two cycles were not as good as they said: going on with {}", on_shortfall()));
+            stop.event("two cycles were not as good as they said: going on with " + std::string(on_shortfall()));
             shortfalls = 0;
         }
         const Counts before = V.ledger().at(Phase::iteration);

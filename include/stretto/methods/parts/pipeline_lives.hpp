@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -106,7 +104,7 @@ public:
             --depth_;
         else if (depth_ < deepest && price(depth_ + 1) < little_paid * length())
             ++depth_;
-        stop_.event(fmt::format("leaving the pipeline, to enter it again with l={}", depth_));
+        stop_.event("leaving the pipeline, to enter it again with l=" + std::to_string(depth_));
         return false;
     }
 
