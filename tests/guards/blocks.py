@@ -26,7 +26,7 @@ FRAMES = {
     "program": ("stretto::MpiComm& comm, LinearSystem& system, std::vector<std::vector<double>>& right_hand_sides, "
                 "std::vector<double>& b, std::vector<double>& x, bool again", ""),
     "operator": ("stretto::MpiComm& comm, const stretto::CsrMatrix<double>& A, const std::vector<double>& inverse, "
-                 "MultiVector<double> b, MultiVector<double> x", ""),
+                 "std::vector<double>& b, std::vector<double>& x", ""),
     "steps": ("stretto::MpiComm& comm, Global rows, std::vector<Entry<double>> step_matrix(double), "
               "std::vector<double> values_of(const std::vector<Entry<double>>&), double tau, int steps, bool new_step_length, "
               "std::vector<double>& now, std::vector<double>& next", ""),
