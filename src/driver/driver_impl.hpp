@@ -204,6 +204,7 @@ void Driver<T>::attempt(bool stuck) {
         else if constexpr (std::same_as<T, Number<T>>)
             single_->run(*method_, method_options_, stuck, residual_vector(), x_);
     }
+    const bool left = columns_.any_active();  // between two iterations, with a snapshot where it was interrupted
     stop_.checkpoints().end_run();
     recorder_.end_run();
     if (options_.trace) options_.trace->add_method(method_->name, began, Clock::now());
@@ -214,7 +215,7 @@ void Driver<T>::attempt(bool stuck) {
     for (const auto& column : columns_)
         poisoned_ = poisoned_ || (column.state == State::broken && column.reason == Status::not_finite);
     verify();
-    if (in_single_ && unfinished())
+    if (unfinished() && (in_single_ || (interrupted() && !left)))
         stop_.tell_checkpoint(stop_.checkpoints().between_runs(options_.method, method_->name, x_, interrupted()));
 }
 
