@@ -326,6 +326,15 @@ def test_the_command_line_complains_in_words_of_python():
         assert "\n" not in str(told.value)
 
 
+def test_a_simulation():
+    try:
+        simulated = stretto.simulate("poisson3d:16", machine="cori", nodes="1,2", method=["cg", "pipelined_cg"], dry=True)
+    except stretto.InputError as error:
+        assert "make simulate" in str(error)
+        pytest.skip("the simulator is not built")
+    assert [(at["nodes"], at["method"]) for at in simulated["points"]] == [(n, m) for n in (1, 2) for m in ("cg", "pipelined_cg")]
+
+
 def test_checkpoints(tmp_path, rng):
     A = spd()
     b = rng.standard_normal((A.shape[0], 2))
