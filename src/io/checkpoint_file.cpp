@@ -163,6 +163,12 @@ struct Reading {
         agree(comm, [&] {
             try {
                 const auto about = json::parse(header);
+                const auto is_integer = [](const json& value) { return value.is_number_integer(); };
+                for (const auto* name : {"iteration", "run", "done", "columns", "numbers", "vectors", "scalars"})
+                    if (!is_integer(about.at(name)))
+                        throw InputError(fmt::format("{} is no checkpoint: its {} is no integer", path, name));
+                if (!std::ranges::all_of(about.at("counts"), is_integer))
+                    throw InputError(fmt::format("{} is no checkpoint: its counts are no integers", path));
                 about.at("method").get_to(snapshot.method);
                 about.at("precond").get_to(snapshot.precond);
                 about.at("loop").get_to(snapshot.loop);
