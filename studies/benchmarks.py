@@ -95,7 +95,7 @@ def mean(some):
 
 def mean_cell(some, goal=math.inf):
     value, count = mean(some)
-    return bold(f"{value:.2f} ({count})", value > goal) if count else NONE
+    return number(value, goal) if count else NONE
 
 
 def with_range(values):
@@ -107,39 +107,54 @@ def with_range(values):
     return middle if len(good) == 1 else f"{middle} ({min(good):.2f}–{max(good):.2f})"
 
 
+def plainly(some):
+    """Comparisons with peers as they come, without huge pages."""
+    return [c for c in some if not c.program.endswith("+huge")]
+
+
+def missed_goals(every):
+    """Goals of methods, all of two ranks without preconditioner, and which are missed, with huge pages too."""
+    mine = [c for c in every if c.method != "product" and "petsc" in c.program and (c.precond, c.ranks) == ("none", 2)]
+    for (method, peer, program), own in grouped(mine, "method", "peer", "program"):
+        goal, where = GOALS.get((method, peer.split()[0]), math.inf), f"`{method}` beside `{peer}` of {program}"
+        if mean(own)[0] > goal:
+            yield f"{where}: {mean(own)[0]:.3f} ({goal:.2f})"
+        worst = max((c.ratio for c in own if c.problem.startswith(DISTINCT) and c.ratios), default=0)
+        if worst > GOAL_DISTINCT:
+            yield f"{where}, on {DISTINCT}: {worst:.3f} ({GOAL_DISTINCT:.2f})"
+
+
 def summary(data, every):
-    """Geometric means of the ratios over the problems, and which goals they miss."""
-    text, missed = [], []
-    for (precond, ranks), mine in grouped([c for c in every if c.method != "product"], "precond", "ranks"):
-        has_goals = (precond, ranks) == ("none", 2)
-        petscs = [*dict.fromkeys(c.program for c in mine if "petsc" in c.program)]
-        rows = []
-        for (method, peer), same in grouped([c for c in mine if "petsc" in c.program], "method", "peer"):
-            goal = GOALS.get((method, peer.split()[0]), math.inf) if has_goals else math.inf
-            row = {"": f"`{method}` ÷ `{peer}`"}
-            for program in petscs:
-                own = [c for c in same if c.program == program]
-                row[name_of(data, program)] = mean_cell(own, goal)
-                if mean(own)[0] > goal:
-                    missed.append(f"`{method}` beside {name_of(data, program)}: {mean(own)[0]:.3f} ({goal:.2f})")
-            worst = max((c for c in same if c.problem.startswith(DISTINCT) and c.ratios), key=lambda c: c.ratio, default=None)
-            if has_goals:
-                row["goal"] = f"{goal:.2f}" if goal < math.inf else ""
-                if worst and worst.ratio > GOAL_DISTINCT:
-                    missed.append(f"`{method}` on {DISTINCT} beside {name_of(data, worst.program)}: {worst.ratio:.3f} "
-                                  f"({GOAL_DISTINCT:.2f})")
-            row["all distinct"] = number(worst.ratio, GOAL_DISTINCT if has_goals else math.inf) if worst else NONE
-            rows.append(row)
-        if rows:
-            goal = f" (goal {GOAL_DISTINCT})" * has_goals
-            text.append(f"Ours ÷ PETSc's, {in_words(precond)}, {plural(ranks, 'rank')}: geometric mean over the problems (how "
-                        f"many), and the largest of the ratios where all values are distinct{goal}:")
-            text.append(plain(rows))
-        others = [f"{name_of(data, program)} `{peer}` {mean_cell(same)}" for (program, method, peer), same in
-                  grouped([c for c in mine if "petsc" not in c.program], "program", "method", "peer")]
-        if others:
-            text.append(f"Ours ÷ others', likewise: {'; '.join(others)}.")
-    text.append(f"Goals of means, and of values all distinct, that are missed: {'; '.join(missed) or 'none'}.")
+    """Geometric means of the ratios over the problems on the most ranks, a row for a method, and the rest in sentences."""
+    usual = [c for c in plainly(every) if c.method != "product"]
+    most = max((c.ranks for c in usual), default=0)
+    here = [c for c in usual if c.ranks == most and "petsc" in c.program]
+    rows = []
+    for (method, peer), same in grouped(here, "method", "peer"):
+        goal, row = GOALS.get((method, peer.split()[0]), math.inf), {"": f"`{method}` ÷ `{peer}`"}
+        for precond, program in dict.fromkeys((c.precond, c.program) for c in here):
+            own = [c for c in same if (c.precond, c.program) == (precond, program)]
+            title = name_of(data, program) + (f", {in_words(precond)}" if precond != "none" else "")
+            row[title] = mean_cell(own, goal if precond == "none" else math.inf)
+        worst = max((c.ratio for c in same if c.precond == "none" and c.problem.startswith(DISTINCT) and c.ratios), default=math.nan)
+        rows.append({**row, "goal": f"{goal:.2f}" if goal < math.inf else "", "all distinct": number(worst, GOAL_DISTINCT)})
+    text = []
+    if rows:
+        counts = spread([mean(same)[1] for _, same in grouped(here, "precond", "program", "method", "peer")], 0)
+        text += [f"Ours ÷ PETSc's on {plural(most, 'rank')}: geometric means over {counts} problems, with a goal for those without "
+                 f"preconditioner; *all distinct*: of these the largest ratio where all values are distinct (goal {GOAL_DISTINCT}).",
+                 plain(rows)]
+    fewer = [f"{spread([mean(same)[0] for _, same in grouped(mine, 'program', 'method', 'peer')])} on {plural(ranks, 'rank')} "
+             f"({in_words(precond)})" for (precond, ranks), mine in
+             grouped([c for c in usual if c.ranks != most and "petsc" in c.program], "precond", "ranks")]
+    if fewer:
+        text.append(f"The means of the same methods are {listed(fewer)}.")
+    others = grouped([c for c in usual if "petsc" not in c.program], "program", "method", "peer")
+    if others:
+        counts = spread([mean(same)[1] for _, same in others], 0)
+        each = "; ".join(f"{name_of(data, program)} `{peer}` {mean_cell(same)}" for (program, _, peer), same in others)
+        text.append(f"Ours ÷ others', likewise, over {counts} problems: {each}.")
+    text.append(f"Goals of means, and of values all distinct, that are missed: {'; '.join(missed_goals(every)) or 'none'}.")
     return "\n\n".join(text)
 
 
@@ -183,7 +198,7 @@ def verdict(some):
 
 def reading(data, every):
     """The points to read from the tables."""
-    for (program,), mine in grouped(every, "program"):
+    for (program,), mine in grouped(plainly(every), "program"):
         if any(c.ratios for c in mine):
             yield f"**{name_of(data, program)}**: Stretto takes {verdict(mine)}"
     over = [c.over_floor for c in every if math.isfinite(c.over_floor)]
@@ -200,7 +215,7 @@ def reading(data, every):
 
 def products(data, every):
     """Products alone: ours and what it is of every program's."""
-    mine, rows = [c for c in every if c.method == "product"], []
+    mine, rows = [c for c in plainly(every) if c.method == "product"], []
     for (problem, ranks), same in grouped(mine, "problem", "ranks"):
         about = data["abouts"].get(f"stretto {problem}, {ranks}", {})
         rows.append({"": f"{problem}, {plural(ranks, 'rank')}",
@@ -243,7 +258,7 @@ def solutions(data):
     def said(found):
         return f"{found[0]:.2f} `{found[1]}`{'' if found[2] == 'none' else f', {found[2].capitalize()}'}"
 
-    others = [program for program in dict.fromkeys(key[2] for key in best) if program != "stretto"]
+    others = [program for program in dict.fromkeys(key[2] for key in best) if program != "stretto" and not program.endswith("+huge")]
     for problem, ranks in dict.fromkeys(key[:2] for key in best):
         ours = best.get((problem, ranks, "stretto"))
         row = {"": f"{problem}, {plural(ranks, 'rank')}", "Stretto": said(ours) if ours else "none"}
@@ -255,7 +270,7 @@ def solutions(data):
                 row[name_of(data, program)] = f"{said(theirs)}: {number(ours[0] / theirs[0], GOAL_SOLVE)}"
         rows.append(row)
     means = {name_of(data, program): (statistics.geometric_mean(values), len(values))
-             for program, values in solve_ratios(best).items()}
+             for program, values in solve_ratios(best).items() if program in others}
     rows.append({"": "geometric mean", "Stretto": "",
                  **{name: f"{bold(f'{value:.3f}', value > GOAL_SOLVE)} ({count})" for name, (value, count) in means.items()}})
     methods = sorted({case["case"][4] for case in data["cases"] if "solves" in case and case["case"][3] == "stretto"})
@@ -284,7 +299,7 @@ def command(data):
 
 def in_short(data, every):
     """What the page says, for a reader who stops there. Peers without huge pages, which change little."""
-    usual = [c for c in every if not c.program.endswith("+huge") and c.ratios]
+    usual = [c for c in plainly(every) if c.ratios]
     solves = solve_ratios(best_solves(data))
     for (program,), mine in grouped([c for c in usual if "petsc" in c.program], "program"):
         pairs = [c for c in mine if c.ranks == 2 and c.method != "product"]
