@@ -78,12 +78,6 @@ class Machine:
     name : str or path
         ``cori``, ``tsubame2``, ``lomonosov``, ``lomonosov2``, or a file as `Machine.measure` or ``stretto machine`` writes it.
 
-    Attributes
-    ----------
-    name : str
-    parameters : dict
-        name → {value, unit, source}.
-
     Examples
     --------
     >>> import stretto
@@ -111,11 +105,13 @@ class Machine:
             return cls(file)
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """As its file has it."""
         return self._json["name"]
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict:
+        """name → {value, unit, source}."""
         return self._json["parameters"]
 
     def with_(self, **values) -> Machine:

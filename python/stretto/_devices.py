@@ -51,14 +51,17 @@ class DeviceArray:
 
     @property
     def shape(self):
+        """(n,), or (n, m) of m columns."""
         return tuple(self._vectors.shape)
 
     @property
     def ndim(self):
+        """1 or 2."""
         return len(self.shape)
 
     @property
     def dtype(self):
+        """Double precision."""
         return np.dtype(np.float64)
 
     def __len__(self):

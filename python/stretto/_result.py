@@ -36,8 +36,9 @@ def _call(step, template):
     return template.format(**arguments)
 
 
-def _of_details(name: str) -> Any:
-    return property(lambda self: self.details[name])
+def _of_details(name: str, what: str) -> Any:
+    """A field of the JSON of ``stretto solve`` (docs/results.md)."""
+    return property(lambda self: self.details[name], doc=what)
 
 
 class _Told:
@@ -66,16 +67,6 @@ class Result:
     status : str
         ``converged``, or why not: ``max_iterations``, ``breakdown``, ``indefinite_matrix``, ``stagnated``, ``gave_up``, ….
     iterations : int
-    residual : float
-        ‖b − A x‖ / ‖b‖, the largest of the columns.
-    info : int
-        As of scipy.sparse.linalg: 0, > 0 iterations without convergence, < 0 breakdown.
-    next : list of dict
-        What to try where a matrix was not solved, the likeliest first: method, precond, prepare, why, and `call`, to type.
-    columns, events, per_iteration, total, parts, seconds, remarks : list or dict
-        As in the JSON of ``stretto solve`` (docs/results.md); ``columns`` is ``columns_detail`` there.
-    history, true_history : array, (iterations, m)
-        Recursive and true residuals, relative to ‖b‖, where they were asked for.
     kernel_residuals : list of float
         Of an `HMatrix`: ‖b − K x‖ / ‖b‖ of each column with the kernel itself, estimated from some rows.
     """
@@ -86,8 +77,14 @@ class Result:
     status: str
     iterations: int
     kernel_residuals: list[float]
-    events, per_iteration, total, parts = map(_of_details, ("events", "per_iteration", "total", "parts"))
-    seconds, remarks, choice, finished_by = map(_of_details, ("seconds", "remarks", "choice", "finished_by"))
+    events = _of_details("events", "What one should know of the solve, in order: dicts of iteration, text, times and last.")
+    per_iteration = _of_details("per_iteration", "What an iteration of the method costs: applies, reductions, bytes, seconds and so on.")
+    total = _of_details("total", "The same of the whole solve, with safeguards and methods that took over.")
+    parts = _of_details("parts", "What the iterations were: a dict for each loop that ran, and one for what is outside of loops.")
+    seconds = _of_details("seconds", "Of the set-up, of the solve, and of its kernels (by_kernel); the longest over the processes.")
+    remarks = _of_details("remarks", "Sentences on the matrix, its storage, its preparation and the preconditioner.")
+    choice = _of_details("choice", "How a method was chosen where it was ``auto``: expectations and reasons; else None.")
+    finished_by = _of_details("finished_by", "The method that ran last: the one asked for, or the one that took over.")
 
     def __init__(self, outcome, x, template="stretto.solve(A, b{solve})"):
         self._outcome, self.x, self.method, self._template = outcome, x, outcome.method, template
@@ -95,23 +92,27 @@ class Result:
 
     @property
     def residual(self) -> float:
+        """‖b − A x‖ / ‖b‖, recomputed, the largest of the columns."""
         return self._outcome.residual
 
     @property
     def info(self) -> int:
+        """As of scipy.sparse.linalg: 0, > 0 iterations without convergence, < 0 breakdown."""
         return self._outcome.info
 
     @functools.cached_property
     def details(self) -> dict:
-        """All that the JSON of ``stretto solve`` has."""
+        """All that the JSON of ``stretto solve`` has (docs/results.md)."""
         return json.loads(self._outcome.json())
 
     @property
     def columns(self) -> list[dict]:
+        """A dict of each right-hand side: status, iterations, relative_residual, …: ``columns_detail`` of the JSON (docs/results.md)."""
         return self.details["columns_detail"]
 
     @functools.cached_property
     def next(self) -> list[dict]:
+        """What to try where a matrix was not solved, the likeliest first: method, precond, prepare, why, and `call`, to type."""
         steps = self._outcome.next
         for step in steps:
             step["call"] = _call(step, self._template)
@@ -126,10 +127,12 @@ class Result:
 
     @property
     def history(self) -> np.ndarray:
+        """Recursive residuals relative to ‖b‖, (iterations, m); of a solve with history=True."""
         return self._residuals(self._outcome.history)
 
     @property
     def true_history(self) -> np.ndarray:
+        """Recomputed residuals relative to ‖b‖, (iterations, m); of a solve with true_history=True."""
         return self._residuals(self._outcome.true_history)
 
     def plot(self, ax=None):
