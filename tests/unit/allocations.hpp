@@ -42,6 +42,13 @@ inline auto allocates_nothing(const stretto::Comm& comm, int& iterations) {
     };
 }
 
+/// Whether they are: valgrind has an operator new of its own.
+inline bool allocations_are_counted() {
+    const auto before = allocations.load();
+    ::operator delete(::operator new(1));
+    return allocations.load() > before;
+}
+
 [[gnu::noinline]] void* operator new(std::size_t size) { return counted_allocation(size, 1); }
 /// Of std::stable_sort and the like, which do with less memory where there is none.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
