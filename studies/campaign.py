@@ -6,7 +6,7 @@ import pathlib
 
 from . import machine
 from .reliability import faults, fuzz, programs, solves
-from .text import plural, points, table
+from .text import listed, plural, points, table
 
 SHARES = {"solves": 0.4, "faults": 0.2, "fuzz": 0.15, "memcheck": 0.1, "threads": 0.05, "repetitions": 0.1}
 MEASURES = {"solves": solves.measure, "faults": faults.measure, "fuzz": fuzz.measure, "memcheck": programs.memcheck,
@@ -92,6 +92,18 @@ def of_solves(of):
             "refusals": table(refused, {"refused": "{kind}", "how many": "{count}"}, "None was refused.")}
 
 
+def of_memcheck(of):
+    """Of programs that are all alike, those that tell something."""
+    if not of:
+        return "Not run."
+    ran = [row for row in of["rows"] if row["passed"] is not None]
+    missing = [row["program"] for row in of["rows"] if row["passed"] is None]
+    longest = listed([f"`{row['program']}` {row['seconds'] / 60:.0f}" for row in sorted(ran, key=lambda row: -row["seconds"])[:3]])
+    text = (f"{amount('memcheck', of)}, {sum(row['complaints'] for row in ran)} complaints; {sum(row['seconds'] for row in ran) / 60:.0f} minutes "
+            f"of one core, of which {longest}.")
+    return text + (f" Not reached in the time: {', '.join(missing)}." if missing else "")
+
+
 def report(data):
     none = {"kinds": [], "readers": [], "rows": []}
     kinds = [{**row, "codes": counted(row["codes"]), "unanswered": row.get("unanswered", 0)} for row in data.get("faults", none)["kinds"]]
@@ -100,8 +112,7 @@ def report(data):
         "faults": table(kinds, {"fault": "{kind}", "": "{what}", "runs": "{runs}", "wrong": "{wrong}", "without an answer of all": "{unanswered}", "exit codes": "{codes}"}),
         "readers": table(data.get("fuzz", none)["readers"], {
             "reader": "{reader}", "seconds": "{seconds:.0f}", "inputs": "{runs}", "edges reached": "{covered}", "wrong": "{wrong}"}),
-        "memcheck": table(data.get("memcheck", none)["rows"], {
-            "program": "{program}", "tests passed": passed, "complaints": "{complaints}", "seconds": "{seconds:.0f}"}),
+        "memcheck": of_memcheck(data.get("memcheck")),
         "threads": table(data.get("threads", none)["rows"], {
             "program": "{program}", "ranks": "{ranks}", "tests passed": passed, "races": "{races}", "seconds": "{seconds:.0f}"}),
         "repetitions": table(data.get("repetitions", none)["rows"], {
