@@ -3,6 +3,7 @@
 it goes to FOLDER/RANK.json; the last line of a good end is `end`."""
 
 import ctypes
+import gc
 import json
 import os
 import pathlib
@@ -85,20 +86,21 @@ class Solve:
     def leak(self):
         """What three hundred solves leave in memory that the hundred before them have not. Some are refused, as those of a
         method that needs a transpose with a preconditioner that has none."""
-        before, r = (0, 0), None
+        counts = []
         there = {row["name"] for row in stretto.preconditioners()}
         preconds = [each for each in PRECONDITIONERS if each.partition(":")[0] in there]
         for number in range(400):
             columns = self.random.choice((1, 1, 3))
             b = self.b if columns == 1 else np.tile(self.b[:, None], columns)
             try:
-                r = stretto.Solver(self.A, self.method, precond=self.random.choice(preconds), columns=columns, comm=self.comm).solve(b)
+                stretto.Solver(self.A, self.method, precond=self.random.choice(preconds), columns=columns, comm=self.comm).solve(b)
             except stretto.InputError:
                 pass
-            if number == 99:
-                before = allocated(), resident()
-        self.grown = [now - then for now, then in zip((allocated(), resident()), before)]
-        return r
+            if number in (99, 399):
+                gc.collect()
+                counts.append((allocated(), resident()))
+        self.grown = [now - then for then, now in zip(*counts)]
+        return stretto.solve(self.A, self.b, method=self.method, comm=self.comm)
 
 
 def main(folder, kind, seed):
