@@ -107,21 +107,26 @@ def with_range(values):
     return middle if len(good) == 1 else f"{middle} ({min(good):.2f}–{max(good):.2f})"
 
 
+def as_it_comes(program):
+    """Without huge pages."""
+    return not program.endswith("+huge")
+
+
 def plainly(some):
-    """Comparisons with peers as they come, without huge pages."""
-    return [c for c in some if not c.program.endswith("+huge")]
+    """Comparisons with peers as they come."""
+    return [c for c in some if as_it_comes(c.program)]
 
 
-def missed_goals(every):
-    """Goals of methods, all of two ranks without preconditioner, and which are missed, with huge pages too."""
-    mine = [c for c in every if c.method != "product" and "petsc" in c.program and (c.precond, c.ranks) == ("none", 2)]
+def missed_goals(data, every, ranks):
+    """Goals of methods without preconditioner that are missed, beside peers with huge pages too."""
+    mine = [c for c in every if c.method != "product" and "petsc" in c.program and (c.precond, c.ranks) == ("none", ranks)]
     for (method, peer, program), own in grouped(mine, "method", "peer", "program"):
-        goal, where = GOALS.get((method, peer.split()[0]), math.inf), f"`{method}` beside `{peer}` of {program}"
+        goal, where = GOALS.get((method, peer.split()[0]), math.inf), f"`{method}` beside {name_of(data, program)} `{peer}`"
         if mean(own)[0] > goal:
             yield f"{where}: {mean(own)[0]:.3f} ({goal:.2f})"
         worst = max((c.ratio for c in own if c.problem.startswith(DISTINCT) and c.ratios), default=0)
         if worst > GOAL_DISTINCT:
-            yield f"{where}, on {DISTINCT}: {worst:.3f} ({GOAL_DISTINCT:.2f})"
+            yield f"{where} on {DISTINCT}: {worst:.3f} ({GOAL_DISTINCT:.2f})"
 
 
 def summary(data, every):
@@ -154,7 +159,7 @@ def summary(data, every):
         counts = spread([mean(same)[1] for _, same in others], 0)
         each = "; ".join(f"{name_of(data, program)} `{peer}` {mean_cell(same)}" for (program, _, peer), same in others)
         text.append(f"Ours ÷ others', likewise, over {counts} problems: {each}.")
-    text.append(f"Goals of means, and of values all distinct, that are missed: {'; '.join(missed_goals(every)) or 'none'}.")
+    text.append(f"Goals of means, and of values all distinct, that are missed: {'; '.join(missed_goals(data, every, most)) or 'none'}.")
     return "\n\n".join(text)
 
 
@@ -258,7 +263,7 @@ def solutions(data):
     def said(found):
         return f"{found[0]:.2f} `{found[1]}`{'' if found[2] == 'none' else f', {found[2].capitalize()}'}"
 
-    others = [program for program in dict.fromkeys(key[2] for key in best) if program != "stretto" and not program.endswith("+huge")]
+    others = [program for program in dict.fromkeys(key[2] for key in best) if program != "stretto" and as_it_comes(program)]
     for problem, ranks in dict.fromkeys(key[:2] for key in best):
         ours = best.get((problem, ranks, "stretto"))
         row = {"": f"{problem}, {plural(ranks, 'rank')}", "Stretto": said(ours) if ours else "none"}
