@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <locale>
+#include <new>
 #include <sstream>
 #include <utility>
 
@@ -305,6 +306,8 @@ Piece<T> parse_lines(const Header& header, const Partition& partition, std::span
             lines.finish();
             ++piece.entries;
         }
+    } catch (const std::bad_alloc&) {
+        piece.error = "out of memory";
     } catch (const std::exception& error) {
         piece.error = error.what();
     }

@@ -177,7 +177,7 @@ class Experiment:
 
     def disk_full(self):
         command = FULL[self.number // len(KINDS) % len(FULL)]
-        ranks = 1 if command[0] in ("list", "predict") else self.rng.choice((1, 2))
+        ranks = {"list": 1, "predict": 1, "overlap": 2}.get(command[0]) or self.rng.choice((1, 2))
         with tempfile.TemporaryDirectory() as name:
             for ending in (".svg", ".vtu"):
                 (pathlib.Path(name) / f"FULL{ending}").symlink_to("/dev/full")
