@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <numeric>
 
 #include "stretto/comm/collective.hpp"
@@ -63,9 +64,10 @@ std::vector<int> metis_parts(const Comm& comm, const DistributedRows& problem) {
         idx_t constraints = 1, parts = comm.size(), cut = 0, options[METIS_NOPTIONS];
         METIS_SetDefaultOptions(options);
         options[METIS_OPTION_SEED] = 1;
-        if (METIS_PartGraphKway(&count, &constraints, start.data(), neighbours.data(), weights.data(), nullptr, nullptr,
-                                &parts, nullptr, nullptr, options, &cut, part.data()) != METIS_OK)
-            throw InputError("--prepare metis: METIS could not partition the graph");
+        const int status = METIS_PartGraphKway(&count, &constraints, start.data(), neighbours.data(), weights.data(),
+                                               nullptr, nullptr, &parts, nullptr, nullptr, options, &cut, part.data());
+        if (status == METIS_ERROR_MEMORY) throw std::bad_alloc();
+        if (status != METIS_OK) throw InputError("--prepare metis: METIS could not partition the graph");
         for (int p = 0; p < comm.size(); ++p)
             to_rank[static_cast<std::size_t>(p)].assign(part.begin() + partition.first(p),
                                                         part.begin() + partition.first(p + 1));
