@@ -13,7 +13,7 @@ help: ## Shows this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@sed -n 's/^# \(MPI=.*\)/\n\1/p' $(MAKEFILE_LIST)
 
-demo: configure ## Solves a 3D Poisson problem and a real matrix with every method, on two ranks
+demo: configure ## Solves a 3D Poisson problem and real matrices with every method, on two ranks
 	@cmake --build $(build) -j $(JOBS) --target stretto_cli
 	@STRETTO=$(build)/stretto MPIEXEC="$$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' $(build)/CMakeCache.txt)" tools/demo.sh
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A recipe for Spack 1.0 and later: in a repository of your own, as packages/stretto/package.py; then spack dev-build stretto@main.
+# Built so with Debian's libraries; with all of Spack's own it was resolved only.
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import *

@@ -37,7 +37,7 @@ struct RunInfo {
 /// bytes the sum of all ranks.
 std::string result_json(const Comm& comm, const RunInfo& run, const Result& result);
 
-/// The version of the library, as 0.1.0.
+/// The version of the library, as 0.2.0.
 std::string_view version();
 
 }  // namespace stretto
