@@ -361,21 +361,22 @@ KILLED = """
 import os, signal, sys, numpy as np, stretto
 method, file, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
 told = iter(range(10**9))  # of iteration 0, too
-A = stretto.problem("poisson2d:60")
-stretto.solve(A, np.ones(3600), method=method, precond="none", checkpoint=f"{file},every=10it",
+A, b = stretto.problem("poisson2d:60"), np.random.default_rng(1).standard_normal(3600)
+stretto.solve(A, b, method=method, precond="none", checkpoint=f"{file},every=10it",
               callback=lambda residual: os.kill(os.getpid(), signal.SIGKILL) if next(told) == last else None)
 """
 
 
 @pytest.mark.parametrize("method", ["cg", "pipelined_cg", "minres", "bicgstab"])
 def test_a_kill_loses_the_iterations_since_alone(tmp_path, method):
-    A, b, file = stretto.problem("poisson2d:60"), np.ones(3600), str(tmp_path / "state.bin")
+    A, b, file = stretto.problem("poisson2d:60"), np.random.default_rng(1).standard_normal(3600), str(tmp_path / "state.bin")
     whole = stretto.solve(A, b, method=method, precond="none")
+    exact = not whole.details["events"]  # after a breakdown it goes by what was gained since the solve was resumed
     for last in np.random.default_rng().integers(20, whole.iterations - 1, 2):
         run = subprocess.run([sys.executable, "-c", KILLED, method, file, str(last)], env=dict(os.environ), check=False)
         assert run.returncode == -signal.SIGKILL
         r = stretto.solve(A, b, precond="none", resume=file)
-        assert r.converged and r.iterations == whole.iterations, (method, last)
+        assert r.converged and (not exact or r.iterations == whole.iterations), (method, last)
         assert last - 12 <= r.details["resumed_after"] <= last, (method, last)
 
 
