@@ -72,7 +72,9 @@ std::vector<BenchFamily> all_families() {
                       {"deep_pipelined_cg:l=1", true},
                       {"deep_pipelined_cg:l=2", true},
                       {"deep_pipelined_cg:l=3", true},
-                      {"deep_pipelined_cg:l=5", true}}},
+                      {"deep_pipelined_cg:l=5", true}},
+                     24,
+                     4},  // what s-step methods do in a block of theirs
                     "cg"),
         // Yamazaki, Hoemmen, Luszczek and Dongarra 2017, Figs. 11 to 13 and 15: 20 cycles.
         gmres("gmres", "poisson2d:1024", 30), gmres("gmres20", "poisson3d27:128", 20),
