@@ -371,12 +371,11 @@ stretto.solve(A, b, method=method, precond="none", checkpoint=f"{file},every=10i
 def test_a_kill_loses_the_iterations_since_alone(tmp_path, method):
     A, b, file = stretto.problem("poisson2d:60"), np.random.default_rng(1).standard_normal(3600), str(tmp_path / "state.bin")
     whole = stretto.solve(A, b, method=method, precond="none")
-    exact = not whole.details["events"]  # after a breakdown it goes by what was gained since the solve was resumed
     for last in np.random.default_rng().integers(20, whole.iterations - 1, 2):
-        run = subprocess.run([sys.executable, "-c", KILLED, method, file, str(last)], env=dict(os.environ), check=False)
-        assert run.returncode == -signal.SIGKILL
+        assert subprocess.run([sys.executable, "-c", KILLED, method, file, str(last)], check=False).returncode == -signal.SIGKILL
         r = stretto.solve(A, b, precond="none", resume=file)
-        assert r.converged and (not exact or r.iterations == whole.iterations), (method, last)
+        broke = method == "bicgstab" and whole.details["events"]  # it goes on by what was gained since it was resumed
+        assert r.converged and (broke or r.iterations == whole.iterations), (method, last)
         assert last - 12 <= r.details["resumed_after"] <= last, (method, last)
 
 

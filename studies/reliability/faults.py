@@ -36,7 +36,7 @@ FULL = (
     ("bem", "sphere:n=80", "--history=FULL"), ("kernel", "scattered:n=200", "--kernel=matern", "--trace=FULL"), ("machine", "FULL"),
     ("predict", "poisson2d:100", "--json=FULL"), ("predict", "poisson2d:100", "--plot=FULL.svg"),
     ("predict", "poisson2d:100", "--plot-parts=FULL.svg"), ("list", "--json=FULL"),
-    ("bench", "cg", "--problem=poisson2d:20", "--iterations=4", "--rounds=1", "--columns=1", "--json=FULL"),
+    ("bench", "cg", "--problem=poisson2d:20", "--iterations=12", "--rounds=1", "--columns=1", "--json=FULL"),
     ("overlap", "--json=FULL"), ("solve", "poisson2d:20", "--method=cg"), ("solve", "poisson2d:20", "--json=-"), ("list",),
     ("list", "--json=-"), ("advise", "poisson2d:20"), ("predict", "poisson2d:100"))
 

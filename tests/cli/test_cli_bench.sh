@@ -108,6 +108,8 @@ check "another family is named" says err \
 check "no family" exits 2 1 bench
 check "zero columns" exits 2 1 bench bicgstab --columns 0
 check "too few iterations" exits 2 1 bench bicgstab --iterations 3
+check "too few for what is measured together" exits 2 2 bench cg --iterations 11
+check "and how many are enough" says err '11 iterations are too few, as 4 are measured together; --iterations 12 is the least'
 check "no such problem" exits 2 2 bench bicgstab --problem nonsense:8
 check "an output that cannot be written" exits 2 2 bench bicgstab --problem poisson3d:8 --json /nowhere/x.json
 check "is said once" says err '^stretto: cannot write /nowhere/x.json'

@@ -84,6 +84,16 @@ void print(const ordered_json& row) {
     flush_out();
 }
 
+/// Two cycles meet cold caches, and one at least is measured.
+int iterations_of(const BenchArguments& arguments, const BenchFamily& family) {
+    const int wanted = arguments.iterations > 0 ? arguments.iterations : family.iterations, least = 3 * family.cycle;
+    if (wanted < least)
+        throw InputError(fmt::format(
+            "bench {}: {} iterations are too few, as {} are measured together; --iterations {} is the least",
+            family.name, wanted, family.cycle, least));
+    return wanted;
+}
+
 class Bench {
 public:
     Bench(Comm& comm, const BenchArguments& arguments, const std::atomic<bool>& interrupt)
@@ -93,7 +103,7 @@ public:
           family_(find_family(arguments.family)),
           problem_(arguments.problem.empty() ? family_.problem : arguments.problem),
           line_(comm.rank(), arguments.progress),
-          iterations_(arguments.iterations > 0 ? arguments.iterations : family_.iterations),
+          iterations_(iterations_of(arguments, family_)),
           columns_(arguments.columns.empty() ? family_.columns : arguments.columns),
           threads_(arguments.threads > 0 ? arguments.threads : default_threads(comm)),
           A_(load_matrix(comm, problem_, arguments.storage, threads_, line_)),
